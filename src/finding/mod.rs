@@ -5,6 +5,7 @@
 //!   values.
 //! - `cross_engine`: How other engines reproduced a finding that rr recorded.
 //! - `failure`: What is wrong in a finding: a violation of the model, or a fault of the target.
+//! - `identity`: Decides whether two findings are the same one, of which the later may be smaller.
 //! - `interleaving`: The interleaving of a finding: a table of what its threads did, step by step.
 //! - `known/`: Known issues: decides by the patterns of a file which findings are known.
 //! - `locations`: The source lines of a finding, the most telling first.
@@ -17,6 +18,7 @@
 pub mod action;
 pub mod cross_engine;
 mod failure;
+mod identity;
 pub mod interleaving;
 pub mod known;
 pub mod locations;
@@ -43,6 +45,7 @@ use interleaving::Place;
 use signature::Signature;
 
 pub use failure::{Circumstance, Failure, FaultPlace};
+pub use identity::Identity;
 pub use shown::{SHOWN_MAX, SHOWN_WHOLE};
 pub use shrunk::{Shrunk, Size};
 pub use stored::{JSON_FILE, ORIGINAL_FILE, PAGE_FILE, REPORT_FILE, SCRIPT_FILE, Stored};

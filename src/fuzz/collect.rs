@@ -21,7 +21,6 @@ use crate::core::plan::{Engine, PlainPoints};
 use crate::finding::Stored;
 use crate::finding::known::Classification;
 use crate::finding::signature::Signature;
-use crate::finding::trust::LocalOrigin;
 use crate::model::Spec;
 use crate::process::rr::recording::Recording;
 use crate::trace::frame::{Growth, Hello};
@@ -185,12 +184,10 @@ impl<'a> Collector<'a> {
         }
         let first = self.by_signature.get(signature).copied();
         let is_alone = sighting.sequential;
-        let Sighting { mut finding, hello, round, output, recording, .. } = sighting;
-        finding.after_rounds = self.counting.statistics.rounds;
-        finding.after_seconds = self.counting.statistics.elapsed.as_secs_f64();
-        let directory = self.options.directory.join(&finding.name);
-        let (interleaving, made) = (None, self.options.key.map(LocalOrigin::with));
-        let mut stored = Stored { finding, hello, round, output, directory, interleaving, made };
+        let recording = sighting.recording.clone();
+        let mut stored = sighting.stored(self.options);
+        stored.finding.after_rounds = self.counting.statistics.rounds;
+        stored.finding.after_seconds = self.counting.statistics.elapsed.as_secs_f64();
         if let Some(first) = first {
             self.end_if_sequential(is_alone && self.findings[first].finding.known.is_none());
             self.add_again(first, stored, recording.as_deref());

@@ -5,6 +5,7 @@
 //! - `adapter_lint`: Warns about methods of an adapter that are never called, and about containers
 //!   that can add values but not remove them, or the reverse: the author may have misnamed a
 //!   method.
+//! - `again`: Runs the plan of a stored finding again, perhaps with changed code.
 //! - `check_thread`: Checks rounds, for native threads on a thread of low priority.
 //! - `collect`: Collects the findings and statistics that the jobs of a run send, and decides when
 //!   the run ends.
@@ -29,6 +30,7 @@
 //!   checks each round.
 
 mod adapter_lint;
+mod again;
 mod collect;
 
 pub mod check_thread;
@@ -68,6 +70,7 @@ use crate::trace::frame::{Growth, Hello};
 use collect::Collector;
 use worker::{JobRounds, Message, Worker};
 
+pub use again::{Again, OwnRound, Shown, again, rounds_enough};
 pub use finding_recording::locate;
 pub use progress_curve::Point;
 pub use rerun::{Searched, rerun, search};

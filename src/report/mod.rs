@@ -1,6 +1,7 @@
 //! Renders findings, runs and histories: as text, as pages, and as reports for other programs.
 //! It decides nothing; other rooms made the facts that are rendered here.
 //!
+//! - `again`: Says what became of a finding whose plan was run again.
 //! - `coverage`: The coverage of the controlled engine in words: a table of the policies, and
 //!   remarks.
 //! - `debugger/`: Writes the files that a debugger needs for a finding's round or recording, into
@@ -30,6 +31,7 @@
 //! - `warnings`: Puts the warnings of a run into words, and why it tested next to nothing.
 //! - `words`: Puts faults and actions of threads into words, for all reports.
 
+pub mod again;
 pub mod coverage;
 pub mod debugger;
 pub mod directory;

@@ -5,7 +5,7 @@
 //! [`sequential`]). A recording of rr stays as it is, and is searched for with the other engines
 //! (see [`with_other_engines`]).
 //!
-//! [`search::Identity`] decides what counts as the same finding.
+//! [`crate::finding::Identity`] decides what counts as the same finding.
 //!
 //! - `carried_schedule`: Carries the schedule of a scenario over to a smaller scenario.
 //! - `context_bounding`: Tries all schedules with few preemptions, the fewest first: iterative

@@ -1,5 +1,5 @@
 //! Runs candidates and returns the rounds that show the finding.
-//! [`Identity`] decides what counts as the same finding.
+//! [`Identity`] decides which those are.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -11,8 +11,7 @@ use tempfile::TempDir;
 
 use super::carried_schedule;
 use crate::core::plan::{Engine, Plan, Scenario};
-use crate::finding::signature::Signature::{self, Violation};
-use crate::finding::{Finding, Size};
+use crate::finding::{Finding, Identity, Size};
 use crate::fuzz::{self, Options, Searched, Sighting};
 use crate::process::supervise::noticed_after;
 use crate::schedule::{Spec, Turn};
@@ -36,45 +35,6 @@ const HANG_OF_TRIAL: Duration = Duration::from_millis(300);
 /// A candidate may take this many times as long as a process with the finding's round, and at least
 /// [`HANG_OF_TRIAL`].
 const HANG_FACTOR: u32 = 4;
-
-/// What a finding must have in common with the original to be the same: the signature; for
-/// violations, the rule, and no operation in the witness that the original witness lacks. The
-/// witness of a long history may contain operations that are not needed, and that of a short one
-/// has fewer. With fewer transactions, an anomaly may look like a special case of the original one
-/// (see [`is_special_case`]). A shrunk finding has the signature of its own witness.
-pub(super) struct Identity(Signature);
-
-impl Identity {
-    pub fn new(finding: &Finding) -> Identity {
-        Identity(finding.signature.clone())
-    }
-
-    pub fn matches(&self, finding: &Finding) -> bool {
-        let Identity(signature) = self;
-        match (signature, &finding.signature) {
-            (Violation { rule, operations }, Violation { rule: other, operations: others }) => {
-                let names_some = others.is_empty() == operations.is_empty();
-                let known = names_some && others.iter().all(|op| operations.contains(op));
-                known && is_special_case(rule, other)
-            }
-            (one, other) => one == other,
-        }
-    }
-}
-
-/// Whether the other rule is the same one, or a special case of it that a smaller history may
-/// break. A history may have no snapshot because a part of a commit was read, and the smallest such
-/// history reads one key twice.
-fn is_special_case(rule: &str, other: &str) -> bool {
-    const NO_SNAPSHOT: [&str; 4] =
-        ["not-a-snapshot", "stale-read", "fractured-read", "non-repeatable-read"];
-    let place = |rule: &str| NO_SNAPSHOT.iter().position(|name| *name == rule);
-    let is_narrower = match (place(rule), place(other)) {
-        (Some(general), Some(special)) => general < special && rule != "stale-read",
-        _ => false,
-    };
-    rule == other || is_narrower
-}
 
 /// A round that shows the finding.
 #[derive(Clone)]
@@ -178,12 +138,12 @@ impl Search {
 
     /// Whether the finding is a livelock, so that the limit on steps must stay.
     pub fn is_about_steps(&self) -> bool {
-        self.identity.0.is_livelock()
+        self.identity.signature().is_livelock()
     }
 
     /// Whether the finding is that calls do not return.
     fn is_about_waiting(&self) -> bool {
-        self.identity.0.is_about_waiting()
+        self.identity.signature().is_about_waiting()
     }
 
     /// From now on it must depend on the schedule whether calls return, if it does for these calls.
@@ -236,7 +196,7 @@ impl Search {
 
     /// How long a candidate that shows a hang makes no progress before it counts.
     pub fn waits(&self) -> Duration {
-        let hangs = self.identity.0.is_hang();
+        let hangs = self.identity.signature().is_hang();
         if hangs { noticed_after(self.patience.get()) } else { Duration::ZERO }
     }
 
@@ -397,21 +357,5 @@ impl Search {
         let searched = fuzz::search(options, rounds, self.scratch.path(), sift)?;
         self.rounds.set(self.rounds.get() + searched.rounds);
         Ok(searched)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_history_without_snapshot_may_become_a_special_case() {
-        assert!(is_special_case("lost", "lost") && !is_special_case("lost", "taken-twice"));
-        assert!(is_special_case("not-a-snapshot", "stale-read"));
-        assert!(is_special_case("not-a-snapshot", "non-repeatable-read"));
-        assert!(is_special_case("fractured-read", "non-repeatable-read"));
-        assert!(!is_special_case("non-repeatable-read", "not-a-snapshot"));
-        assert!(!is_special_case("stale-read", "fractured-read"));
-        assert!(!is_special_case("lost-update", "stale-read"));
     }
 }

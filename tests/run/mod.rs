@@ -26,6 +26,7 @@ mod output;
 mod overview;
 mod pace;
 mod prebuilt;
+mod regressions;
 mod rr;
 mod scenarios;
 pub mod shrinking;

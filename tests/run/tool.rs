@@ -22,7 +22,8 @@ pub struct Tool {
 #[must_use]
 #[derive(Clone)]
 pub struct Call<'a> {
-    tool: &'a Tool,
+    /// The folder to run in.
+    folder: &'a Path,
     args: Vec<OsString>,
     /// Whether `fuzz` prints what it prints by default, and not all.
     is_brief: bool,
@@ -91,7 +92,7 @@ impl Tool {
 
     /// Any command line; spaces separate its words.
     pub fn call(&self, line: &str) -> Call<'_> {
-        Call { tool: self, args: Vec::new(), is_brief: false }.with(line)
+        Call { folder: self.dir.path(), args: Vec::new(), is_brief: false }.with(line)
     }
 
     commands!(fuzz check replay shrink explain export show);
@@ -163,7 +164,12 @@ fn only(findings: &[PathBuf]) -> PathBuf {
     findings[0].clone()
 }
 
-impl Call<'_> {
+impl<'a> Call<'a> {
+    /// Runs it in this folder instead of the tool's.
+    pub fn inside(self, folder: &'a Path) -> Self {
+        Call { folder, ..self }
+    }
+
     /// Any options; spaces separate their words.
     pub fn with(self, options: impl AsRef<str>) -> Self {
         self.args(options.as_ref().split_whitespace())
@@ -231,7 +237,7 @@ impl Call<'_> {
             command.arg("--verbose");
         }
         let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        command.current_dir(self.tool.dir.path());
+        command.current_dir(self.folder);
         command.env("INTERLAP_CACHE", kept.join("cache")).env("XDG_DATA_HOME", kept.join("data"));
         command
     }
@@ -246,7 +252,7 @@ impl Call<'_> {
     pub fn run(self) -> Answer {
         let output = self.command().output().expect("the program starts");
         let out = self.args.iter().position(|arg| arg == "--out").map(|at| &self.args[at + 1]);
-        let folder = self.tool.dir.path().join(out.map_or(OsStr::new("findings"), |out| out));
+        let folder = self.folder.join(out.map_or(OsStr::new("findings"), |out| out));
         Answer { findings: findings(&folder), ..Answer::from_output(output) }
     }
 

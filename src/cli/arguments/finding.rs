@@ -18,6 +18,9 @@ Examples:
   interlap replay findings/treiber_aba-91c2 --gdb --step 120    stopped at a step of the schedule
   interlap replay findings/treiber_aba-91c2 --gdb -- -batch -ex bt
 
+Exit status: 0 if what ran is explained, as after a fix; 1 if it shows the finding, or another one;
+2 on errors; 3 if that is not certain. With --history-only: 1 if the history violates its model.
+
 gdb has commands for the finding then: interlap-ops, interlap-op, interlap-next, interlap-step,
 interlap-preemptions; `help interlap-op` says what each does. docs/debugging.md has more.";
 

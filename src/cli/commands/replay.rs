@@ -1,7 +1,6 @@
 //! `interlap replay` and `interlap show`: reruns a stored finding, or prints it.
 
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 use serde::Serialize;
@@ -18,11 +17,12 @@ use crate::exchange::jsonl;
 use crate::exchange::values::Interner;
 use crate::finding::trust::Trusted;
 use crate::finding::{Failure, Finding, Stored};
-use crate::fuzz::{self, Ending};
+use crate::fuzz::{self, Shown};
 use crate::model::Spec;
+use crate::report::again::sentences as again_in_words;
 use crate::report::explanation::undecided;
 use crate::report::output::Output;
-use crate::report::progress::{Progress, summary_line};
+use crate::report::progress::Progress;
 use crate::report::text;
 
 pub fn show(args: &arguments::Show, out: &mut Output) -> Result<Outcome> {
@@ -52,11 +52,25 @@ struct Replayed {
     history: Option<&'static str>,
     /// Whether the plan showed the finding again; none if it was not run.
     recurred: Option<bool>,
+    /// The signature of another finding that it showed instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other: Option<String>,
     /// Whether the history was identical, record by record; not for native threads.
     #[serde(skip_serializing_if = "Option::is_none")]
     identical: Option<bool>,
+    /// Operations of its round that ran, of how many; with the controlled engine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operations: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    planned: Option<usize>,
+    /// Whether its schedule was followed, step for step; with the controlled engine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    followed: Option<bool>,
     rounds: u64,
+    /// The rounds that tried further schedules of the same calls.
+    further: u64,
     seconds: f64,
+    outcome: Outcome,
 }
 
 pub fn run(args: &arguments::Replay, out: &mut Output) -> Result<Outcome> {
@@ -82,30 +96,37 @@ pub fn run(args: &arguments::Replay, out: &mut Output) -> Result<Outcome> {
         signature,
         history: history.as_ref().map(|(name, _)| *name),
         recurred: None,
+        other: None,
         identical: None,
+        operations: None,
+        planned: None,
+        followed: None,
         rounds: 0,
+        further: 0,
         seconds: 0.0,
+        outcome: Outcome::NotDecided,
     };
     if let (Some((_, sentence)), false) = (&history, json) {
         writeln!(out, "{sentence}");
     }
-    let violated = replayed.history == Some("violation");
     if let Some(trusted) = trusted {
         // The compiler's time does not count.
         let run = &arguments::Run { duration: time.remaining(), ..args.run };
         match stored.finding.plan.engine {
-            Engine::Native => run_again(&stored, trusted, run, &mut replayed, out)?,
-            Engine::Controlled => run_round_again(&stored, trusted, run, &mut replayed, out)?,
+            Engine::Native | Engine::Controlled => {
+                run_again(&stored, trusted, run, &mut replayed, out)?;
+            }
             Engine::Rr => {
                 run_recording_again(&mut stored, trusted, (args, run), &mut replayed, out)?;
             }
         }
+    } else if replayed.history == Some("violation") {
+        replayed.outcome = Outcome::Found;
     }
     if json {
         print_json(out, &replayed)?;
     }
-    let is_shown = violated || replayed.recurred == Some(true);
-    Ok(if is_shown { Outcome::Found } else { Outcome::NotDecided })
+    Ok(replayed.outcome)
 }
 
 /// Checks the recorded history again. Returns the verdict and a sentence; none for a fault.
@@ -146,39 +167,6 @@ fn check_again(stored: &Stored, time: &TimeLimit) -> Result<Option<(&'static str
     }))
 }
 
-/// Reruns the finding's round, which the controlled engine makes the same each time.
-fn run_round_again(
-    stored: &Stored,
-    trusted: Trusted,
-    run: &arguments::Run,
-    replayed: &mut Replayed,
-    out: &mut Output,
-) -> Result<()> {
-    let Finding { signature, round, .. } = &stored.finding;
-    let started = Instant::now();
-    let sightings = crate::core::files::scratch()?;
-    let (finding, stop) = (&stored.finding, stop_flag()?);
-    let options = rerun_options(finding, trusted, sightings.path(), run, stop)?;
-    let seen = fuzz::rerun(&options, *round)?;
-    let same = seen.iter().find(|sighting| sighting.finding.signature == *signature);
-    let identical = same.map(|sighting| sighting.round.history == stored.round.history);
-    replayed.recurred = Some(same.is_some());
-    replayed.identical = identical;
-    (replayed.rounds, replayed.seconds) = (1, started.elapsed().as_secs_f64());
-    if !run.format.json {
-        let what = match identical {
-            Some(true) => "the same again, and the history is identical, record by record.",
-            Some(false) => {
-                "the same verdict again, but by another history: something besides the plan \
-                 decides what happens (addresses, time, what the target keeps between runs)."
-            }
-            None => "it did not show this again; something besides the plan decides it.",
-        };
-        writeln!(out, "Round {round}, run alone in a fresh process: {what}");
-    }
-    Ok(())
-}
-
 /// Replays the finding's recording.
 fn run_recording_again(
     stored: &mut Stored,
@@ -190,7 +178,9 @@ fn run_recording_again(
     let was_located = stored.finding.recorded.as_ref().is_some_and(|r| r.is_located());
     let done = recording::run(stored, trusted, args, run.duration, &*stop_flag()?)?;
     replayed.identical = done.identical;
-    replayed.recurred = Some(done.identical != Some(false));
+    let recurred = done.identical != Some(false);
+    replayed.recurred = Some(recurred);
+    replayed.outcome = if recurred { Outcome::Found } else { Outcome::NotDecided };
     (replayed.rounds, replayed.seconds) = (1, done.seconds);
     if run.format.json {
         return Ok(());
@@ -227,7 +217,7 @@ fn announcement(finding: &Finding, most: Duration) -> String {
     format!("Running {what} until it recurs, for at most {} s{expected}:", most.as_secs())
 }
 
-/// Runs the plan until the finding recurs or time is up.
+/// Runs the finding's round, or with native threads its plan until it recurs or time is up.
 fn run_again(
     stored: &Stored,
     trusted: Trusted,
@@ -235,35 +225,27 @@ fn run_again(
     replayed: &mut Replayed,
     out: &mut Output,
 ) -> Result<()> {
-    let json = run.format.json;
-    let finding = &stored.finding;
-    if !json {
+    let (json, finding) = (run.format.json, &stored.finding);
+    if !json && finding.plan.engine == Engine::Native {
         writeln!(out, "{}", announcement(finding, run.duration));
     }
     let sightings = crate::core::files::scratch()?;
-    let stop = stop_flag()?;
-    let options = rerun_options(finding, trusted, sightings.path(), run, stop)?;
+    let options = rerun_options(finding, trusted, sightings.path(), run, stop_flag()?)?;
     let mut progress = Progress::new(options.time.most(), true);
-    let summary = fuzz::fuzz(&options, &mut progress)?;
+    let again = fuzz::again(stored, &options, &mut progress)?;
     progress.finish();
-    let statistics = &summary.statistics;
-    replayed.recurred = Some(summary.ending == Ending::Wanted);
-    replayed.rounds = statistics.rounds;
-    replayed.seconds = statistics.elapsed.as_secs_f64();
-    if json {
-        return Ok(());
+    if !json {
+        writeln!(out, "{}", again_in_words(stored, &again));
     }
-    writeln!(out, "{}", summary_line(statistics));
-    if summary.ending == Ending::Wanted {
-        writeln!(out, "It recurred after {} rounds.", statistics.rounds);
-    } else {
-        let stopped = options.stop.load(Ordering::Relaxed);
-        let until = if stopped { "until it was stopped" } else { "in that time" };
-        writeln!(
-            out,
-            "It did not recur {until}. Native threads are scheduled differently each time: \
-             try longer (--for), or a quieter or busier machine."
-        );
+    if let Shown::Other(other) = &again.shown {
+        replayed.other = Some(other.finding.signature.to_string());
     }
+    replayed.recurred = Some(again.is_same());
+    replayed.identical = again.own.filter(|_| again.is_same()).map(|own| own.is_identical);
+    replayed.operations = again.own.map(|own| own.operations);
+    replayed.planned = again.own.and_then(|own| own.planned);
+    replayed.followed = again.own.map(|own| own.is_followed);
+    (replayed.rounds, replayed.further) = (again.rounds, again.further);
+    (replayed.seconds, replayed.outcome) = (again.seconds, again.outcome());
     Ok(())
 }

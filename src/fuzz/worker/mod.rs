@@ -25,7 +25,8 @@ use crate::core::history::History;
 use crate::core::operation::Op;
 use crate::core::plan::{Engine, Job};
 use crate::finding::source_text;
-use crate::finding::{Circumstance, Failure, Finding};
+use crate::finding::trust::LocalOrigin;
+use crate::finding::{Circumstance, Failure, Finding, Stored};
 use crate::model::Spec;
 use crate::process::fault::Fault;
 use crate::process::rr::recording::Recording;
@@ -77,6 +78,16 @@ pub struct Sighting {
     pub(super) recording: Option<Arc<Recording>>,
 }
 
+impl Sighting {
+    /// As a finding of this run, with a directory of its own.
+    pub fn stored(self, options: &Options) -> Stored {
+        let Sighting { finding, hello, round, output, .. } = self;
+        let directory = options.directory.join(&finding.name);
+        let (interleaving, made) = (None, options.key.map(LocalOrigin::with));
+        Stored { finding, hello, round, output, directory, interleaving, made }
+    }
+}
+
 /// A message to the collector.
 pub(super) enum Message {
     /// The target is loaded.
@@ -108,6 +119,8 @@ pub(super) struct Worker<'a> {
     /// The current long round.
     long_round: Option<OnlineRound>,
     counts: JobCounts,
+    /// Whether it sends the rounds themselves.
+    sends_rounds: bool,
     wanted: bool,
     is_doubt_reported: bool,
     recordings: JobRecordings,
@@ -134,11 +147,17 @@ impl<'a> Worker<'a> {
             hello,
             long_round: None,
             counts,
+            sends_rounds: options.trace.is_some(),
             wanted,
             is_doubt_reported: false,
             recordings,
             call_rates: CallRates::new(),
         }
+    }
+
+    /// Sends the rounds, whether or not the run keeps a trace.
+    pub fn keeping_rounds(self) -> Worker<'a> {
+        Worker { sends_rounds: true, ..self }
     }
 
     /// Does the job's rounds until there are no more or no more are wanted.
@@ -292,9 +311,9 @@ impl<'a> Worker<'a> {
         self.send(Message::Counts(Box::new(counts)));
     }
 
-    /// Sends the round, if the run keeps a trace.
+    /// Sends the round, if somebody keeps it.
     fn send_round(&mut self, round: &Round) {
-        if self.options.trace.is_some() {
+        if self.sends_rounds {
             self.send(Message::Round(Box::new(round.clone())));
         }
     }

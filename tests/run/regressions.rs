@@ -1,0 +1,94 @@
+//! A finding as a regression test: replayed after the fix, in a project that moved, and before a
+//! run.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::tool::{Call, Tool, findings};
+
+/// A counter of a project: its header in `include`, its adapter in `tests`.
+const HEADER: &str = "#pragma once
+#include <atomic>
+#include <cstdint>
+struct Cell {
+    std::atomic<int64_t> value{0};
+    int64_t add(int64_t n) {
+        int64_t before = value.load();
+        value.store(before + n);
+        return before;
+    }
+};
+";
+const ADAPTER: &str = "#include <interlap.hpp>
+#include \"lib/cell.hpp\"
+struct Counter {
+    static constexpr auto model = \"counter\";
+    Cell cell;
+    int64_t add(int64_t amount) { return cell.add(amount); }
+    int64_t read() { return cell.value.load(); }
+};
+INTERLAP_TARGET(Counter)
+";
+const FIXED: &str = "return value.fetch_add(n);";
+/// The bug is still there, but its steps are others.
+const SHIFTED: &str = "value.load(); value.load(); int64_t before = value.load();
+    value.store(before + n); return before;";
+const CRASHES: &str = "int64_t before = value.load(); value.store(before + n);
+    if (before) __builtin_trap(); return before;";
+
+struct Project {
+    tool: Tool,
+    /// The folder of the adapter.
+    tests: PathBuf,
+}
+
+impl Project {
+    /// A project whose bug was found, as README says how.
+    fn found() -> Project {
+        let tool = Tool::new();
+        for folder in ["project/include/lib", "project/tests"] {
+            fs::create_dir_all(tool.path(folder)).expect("room");
+        }
+        tool.write("project/include/lib/cell.hpp", HEADER);
+        tool.write("project/tests/cell.cpp", ADAPTER);
+        let tests = tool.path("project/tests");
+        let project = Project { tool, tests };
+        project.fuzz("--findings 1 --threads 2 --calls 4").expect(1, &["Confirmed"]);
+        project
+    }
+
+    /// Runs in the folder of the adapter.
+    fn fuzz(&self, options: &str) -> Call<'_> {
+        let call = self.tool.call("fuzz cell.cpp -I ../include --seed 1 --rounds 200");
+        call.with("--engine controlled --jobs 1").with(options).inside(&self.tests)
+    }
+
+    fn finding(&self) -> PathBuf {
+        let found = findings(&self.tests.join("findings"));
+        found.into_iter().next().expect("a finding")
+    }
+
+    /// Replaces the body of `add`.
+    fn change(&self, body: &str) {
+        let (start, rest) = HEADER.split_once("        int64_t before").expect("its body");
+        let (_, end) = rest.split_once("return before;\n").expect("its end");
+        let text = format!("{start}{body}\n{end}");
+        self.tool.write("project/include/lib/cell.hpp", &text);
+    }
+}
+
+#[test]
+fn a_replay_tells_a_fix_from_another_failure() {
+    let project = Project::found();
+    let replay = || project.tool.replay(project.finding());
+    replay().expect(1, &["the history is identical"]);
+    project.change(FIXED);
+    let words = ["operations ran, the answers are explained", "500 further schedules"];
+    replay().expect(0, &words);
+    let json = replay().json(0);
+    assert_eq!((&json["recurred"], &json["operations"]), (&false.into(), &json["planned"]));
+    project.change(SHIFTED);
+    replay().expect(1, &["the code takes other steps", "showed it again"]);
+    project.change(CRASHES);
+    replay().expect(1, &["not this finding, but another one: SIGILL"]);
+}
