@@ -31,6 +31,17 @@ pub struct Adapter {
     pub head: Head,
 }
 
+impl Adapter {
+    /// Its name in a plan. One of a user is named by its full path, so that the plan works from
+    /// anywhere.
+    pub fn plan_name(&self) -> String {
+        match self.origin {
+            Origin::User => self.source.display().to_string(),
+            Origin::Bundled | Origin::Broken => self.name.clone(),
+        }
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
     #[error("no target {name}{}; `interlap targets` lists all", did_you_mean(close))]

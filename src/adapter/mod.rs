@@ -9,6 +9,8 @@
 //!   model.
 //! - `includes`: Lists the includes of a source, and the headers beside it.
 //! - `packages`: A table of the Debian packages that contain well-known headers and libraries.
+//! - `relocation`: The build of an adapter that lies elsewhere now: what lay beside it lies there,
+//!   too.
 //! - `scaffold`: Writes a first adapter for a user's structure from a template (`interlap new`).
 //! - `sources`: Writes the sources inside the program to the cache: C headers, bundled adapters,
 //!   templates.
@@ -20,5 +22,6 @@ pub mod compile;
 pub mod head;
 pub mod includes;
 pub mod packages;
+pub mod relocation;
 pub mod scaffold;
 pub mod sources;

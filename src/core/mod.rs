@@ -10,6 +10,7 @@
 //! - `operation`: The operations: what can be called on a structure, with which arguments and
 //!   answers.
 //! - `outcome`: What a command's exit status says: nothing found, found, not decided, or an error.
+//! - `paths`: Paths without `..`, and relative to a folder, by their names alone.
 //! - `plan`: Plans: everything that determines a run, as one value.
 //! - `random`: Reproducible random numbers: a seed gives the same draws in every build and machine.
 //! - `scenario`: Makes a scenario, which lists calls, from a recorded history.
@@ -25,6 +26,7 @@ pub mod machine;
 pub mod measured;
 pub mod operation;
 pub mod outcome;
+pub mod paths;
 pub mod plan;
 pub mod random;
 pub mod scenario;

@@ -13,6 +13,8 @@
 //! - `shrunk`: How a finding was shrunk: its size before and after, and how it was found.
 //! - `signature`: The signature of a finding, which two sightings of one bug most likely share.
 //! - `source_text`: Reads the text of the source lines that a finding names, if the files exist.
+//! - `sources`: The user's files that a finding's target was compiled from, by which they are found
+//!   again where the finding lies now, and by which a change shows.
 //! - `stored`: The directory of a finding: its files, and how they are written and read.
 //! - `trust`: Decides which findings were made here: a keyed mark shows it.
 pub mod action;
@@ -26,6 +28,7 @@ mod shown;
 mod shrunk;
 pub mod signature;
 pub mod source_text;
+pub mod sources;
 mod stored;
 pub mod trust;
 
@@ -43,6 +46,7 @@ use crate::process::rr::locate::{CallMoments, Moment};
 use cross_engine::{CrossEngine, RecordedAs};
 use interleaving::Place;
 use signature::Signature;
+use sources::Sources;
 
 pub use failure::{Circumstance, Failure, FaultPlace};
 pub use identity::Identity;
@@ -106,6 +110,9 @@ pub struct Finding {
     pub what: Failure,
     pub model: String,
     pub plan: Plan,
+    /// What its target was compiled from; none of a bundled adapter, or if that is not known.
+    #[serde(default, skip_serializing_if = "Sources::is_empty")]
+    pub sources: Sources,
     pub round: u64,
     /// What the run had done at the first sighting.
     pub after_rounds: u64,
@@ -178,6 +185,7 @@ impl Finding {
             what,
             model: model.to_string(),
             plan: plan.clone(),
+            sources: Sources::default(),
             round: 0,
             after_rounds: 0,
             after_seconds: 0.0,

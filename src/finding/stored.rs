@@ -99,7 +99,10 @@ impl Stored {
         if self.finding.cross_engine.as_ref().is_none_or(|engines| engines.smaller.is_none()) {
             drop(fs::remove_dir_all(self.smaller()));
         }
-        let json = serde_json::to_vec_pretty(&self.finding)?;
+        let here =
+            fs::canonicalize(dir).with_context(|| format!("cannot find {}", dir.display()))?;
+        let sources = self.finding.sources.relative_to(&here);
+        let json = serde_json::to_vec_pretty(&Finding { sources, ..self.finding.clone() })?;
         write(JSON_FILE, &json)?;
         self.mark(&json).with_context(|| format!("cannot write the mark in {}", dir.display()))
     }
@@ -117,7 +120,10 @@ impl Stored {
             let path = path.display();
             bail!("{path} is of version {version}; this program reads version {FINDING_VERSION}");
         }
-        let finding: Finding = serde_json::from_slice(&bytes).with_context(damaged)?;
+        let mut finding: Finding = serde_json::from_slice(&bytes).with_context(damaged)?;
+        if let Ok(here) = fs::canonicalize(directory) {
+            finding.sources = finding.sources.read_in(&here);
+        }
         if finding.sightings.max(finding.round) > files::COUNT_MAX {
             bail!("{} is damaged: no run has that many rounds or sightings", path.display());
         }

@@ -63,6 +63,7 @@ use crate::core::plan::{Engine, Plan, Shard};
 use crate::core::time_limit::TimeLimit;
 use crate::finding::known::KnownIssues;
 use crate::finding::signature::Signature;
+use crate::finding::sources::Sources;
 use crate::finding::trust::{Key, Trusted};
 use crate::finding::{Failure, Stored};
 use crate::model::Spec;
@@ -96,6 +97,8 @@ pub struct Options {
     /// The compiled adapter and the harness program.
     pub library: PathBuf,
     pub harness: PathBuf,
+    /// The user's files that it was compiled from.
+    pub sources: Sources,
     /// Bounds all that the run does. It is begun when the target is loaded, which on a busy machine
     /// can take a while.
     pub time: TimeLimit,

@@ -137,6 +137,7 @@ impl Fake {
             jobs: 1,
             shard: Shard::ALL,
             library: PathBuf::from("fake.so"),
+            sources: Default::default(),
             harness: self.dir.path().join("harness"),
             time: TimeLimit::of(Duration::from_secs(60)),
             rounds_max: None,

@@ -92,3 +92,33 @@ fn a_replay_tells_a_fix_from_another_failure() {
     project.change(CRASHES);
     replay().expect(1, &["not this finding, but another one: SIGILL"]);
 }
+
+#[test]
+fn a_finding_moves_with_its_project() {
+    let Project { tool, tests } = Project::found();
+    let name = findings(&tests.join("findings"))[0].file_name().expect("a name").to_owned();
+    let replay =
+        |folder: &str, more: &str| tool.replay(tool.path(folder).join(&name)).with(more).run();
+    fs::rename(tool.path("project"), tool.path("moved")).expect("room");
+    replay("moved/tests/findings", "").expect(1, &["identical"]).lacks("changed since");
+    // What lies where it was moved to may be of others.
+    tool.write("moved/tests/cell.cpp", &format!("{ADAPTER} "));
+    let other = "moved/tests/cell.cpp is not what it was compiled from";
+    replay("moved/tests/findings", "").expect(2, &[other, "--adapter", "--trust"]);
+    let changed = format!("was found: {}", tool.path("moved/tests/cell.cpp").display());
+    replay("moved/tests/findings", "--trust").expect(1, &[&changed, "identical"]);
+    // Only the finding is moved.
+    fs::rename(tool.path("moved/tests/findings"), tool.path("found")).expect("room");
+    let lost = "project/tests/cell.cpp, the adapter of cell-";
+    replay("found", "").expect(2, &[lost, "--adapter PATH"]);
+    replay("found", "--adapter moved/tests/cell.cpp").expect(1, &["identical"]);
+    fs::rename(tool.path("moved/include"), tool.path("headers")).expect("room");
+    let lost = "tests/../include, with which it was compiled; say where it is now with -I DIR";
+    replay("found", "--adapter moved/tests/cell.cpp").expect(2, &[lost]);
+    let named = "--adapter moved/tests/cell.cpp -I headers";
+    replay("found", named).expect(1, &["identical"]);
+    let explained = tool.explain(tool.path("found").join(&name)).with(named);
+    explained.expect(1, &["value.store(before + n)"]);
+    // Now it is stored where it is.
+    replay("found", "").expect(1, &["identical"]);
+}

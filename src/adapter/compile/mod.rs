@@ -38,7 +38,7 @@ pub use error::{Error, MISSING_DEFINITION};
 pub use libatomic::needs_libatomic;
 use record::Record;
 pub use stored_flags::unusual_flag;
-pub use user_flags::words as flag_words;
+pub use user_flags::{with_paths, words as flag_words};
 
 /// The two ways to build a library.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -98,6 +98,8 @@ pub struct Compiled {
     pub cached: bool,
     /// Path and version line of the compiler.
     pub compiler: String,
+    /// The user's files that it was made of, with their hashes: first the adapter.
+    pub inputs: Vec<(PathBuf, String)>,
     /// What the compiler and the linker printed, as they printed it.
     pub warnings: String,
 }
@@ -156,16 +158,12 @@ impl Toolchain {
         let _lock = self.cache.lock(&job.key)?;
         let found = Record::find(&self.cache, &job.key);
         let cached = found.is_some();
-        let (library, warnings) = match found {
-            Some((library, record)) => (library, record.warnings),
-            None => job.run()?,
-        };
-        Ok(Compiled {
-            library,
-            cached,
-            compiler: job.commands.units[0].compiler.identity(),
-            warnings,
-        })
+        let (library, record) = found.map_or_else(|| job.run(), Ok)?;
+        let compiler = job.commands.units[0].compiler;
+        let system: Vec<&Path> = compiler.include_dirs().iter().map(PathBuf::as_path).collect();
+        let inputs = record.inputs_of_user(&[&system[..], &[self.cache.root()]].concat());
+        let (compiler, warnings) = (compiler.identity(), record.warnings);
+        Ok(Compiled { library, cached, compiler, inputs, warnings })
     }
 
     fn prepare(&self, request: &Request) -> Result<Job<'_>, Error> {
@@ -204,7 +202,7 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    fn run(&self) -> Result<(PathBuf, String), Error> {
+    fn run(&self) -> Result<(PathBuf, Record), Error> {
         let start = SystemTime::now();
         let folder = self.cache.temporary()?;
         let file = |name: &str| folder.path().join(name);
@@ -235,7 +233,7 @@ impl Job<'_> {
         if !record.changed_since(start) {
             record.publish(self.cache, &self.key)?;
         }
-        Ok((path, record.warnings))
+        Ok((path, record))
     }
 
     /// Runs the compiler. Returns its output. An error has the step `by_hand`.

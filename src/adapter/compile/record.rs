@@ -16,6 +16,18 @@ use crate::adapter::cache::{Cache, IoError};
 /// Longest tick of the clock for time stamps of files.
 const CLOCK_TICK: Duration = Duration::from_millis(20);
 
+/// Where headers and libraries are installed.
+const SYSTEM: [&str; 8] = [
+    "/usr/include",
+    "/usr/lib",
+    "/usr/lib32",
+    "/usr/lib64",
+    "/usr/local",
+    "/usr/share",
+    "/lib",
+    "/lib64",
+];
+
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Record {
     /// Hash of the library, because a damaged one is made again.
@@ -65,6 +77,18 @@ impl Record {
             }
         }
         Ok(())
+    }
+
+    /// The inputs that are neither the system's nor in these folders, without links and `..`.
+    pub(super) fn inputs_of_user(&self, folders: &[&Path]) -> Vec<(PathBuf, String)> {
+        let resolved = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let folders: Vec<PathBuf> = folders.iter().map(|folder| resolved(folder)).collect();
+        let is_others = |path: &Path| {
+            let system = SYSTEM.iter().map(Path::new);
+            system.chain(folders.iter().map(PathBuf::as_path)).any(|dir| path.starts_with(dir))
+        };
+        let inputs = self.inputs.iter().map(|(path, hash)| (resolved(path), hash.clone()));
+        inputs.filter(|(path, _)| !is_others(path)).collect()
     }
 
     /// Adds the paths at which a new file would shadow an input: the same name in an earlier folder

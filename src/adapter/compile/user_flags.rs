@@ -41,6 +41,12 @@ pub fn words(text: &str) -> Vec<String> {
     }
 }
 
+/// Flags with the paths that `find` gives for theirs.
+pub fn with_paths(words: &[String], mut find: impl FnMut(&Path) -> PathBuf) -> Vec<String> {
+    let flags = Flag::parse(words).into_iter();
+    flags.flat_map(|flag| flag.with_path(&mut find).words()).collect()
+}
+
 /// One flag.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Flag {
@@ -91,6 +97,15 @@ impl Flag {
                 Flag::Path(name, folder.join(path))
             }
             Flag::File(path) => Flag::File(folder.join(path)),
+            other => other,
+        }
+    }
+
+    /// The same flag with the path that `find` gives for its own.
+    fn with_path(self, find: &mut impl FnMut(&Path) -> PathBuf) -> Flag {
+        match self {
+            Flag::Path(name, path) => Flag::Path(name, find(&path)),
+            Flag::File(path) => Flag::File(find(&path)),
             other => other,
         }
     }

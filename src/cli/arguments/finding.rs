@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{Format, Rr, Run, duration};
+use super::{Build, Format, Rr, Run, duration};
 
 pub const REPLAY_EXAMPLES: &str = "\
 Examples:
@@ -73,12 +73,25 @@ pub struct Trust {
     pub given: bool,
 }
 
+/// Where the sources of a finding are now, if they are not where it was found.
+#[derive(Args, Debug)]
+pub struct Place {
+    /// The adapter's source, where it is now; what lay beside it is looked for beside it. -I, -l
+    /// and --cflag replace those that the finding was found with
+    #[arg(long, value_name = "PATH")]
+    pub adapter: Option<String>,
+    #[command(flatten)]
+    pub build: Build,
+}
+
 #[derive(Args, Debug)]
 pub struct Shrink {
     /// Directory of a finding
     pub finding: PathBuf,
     #[command(flatten)]
     pub trust: Trust,
+    #[command(flatten)]
+    pub place: Place,
     #[command(flatten)]
     pub run: Run,
 }
@@ -92,6 +105,8 @@ pub struct Explain {
     pub all: bool,
     #[command(flatten)]
     pub trust: Trust,
+    #[command(flatten)]
+    pub place: Place,
     #[command(flatten)]
     pub run: Run,
 }
@@ -108,6 +123,8 @@ pub struct Export {
     pub no_try: bool,
     #[command(flatten)]
     pub trust: Trust,
+    #[command(flatten)]
+    pub place: Place,
     /// How long all trials together may take: of programs that force the order of the finding, each
     /// compiled and run, and then of one that is left to chance
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
@@ -128,6 +145,8 @@ pub struct Replay {
     pub history_only: bool,
     #[command(flatten)]
     pub trust: Trust,
+    #[command(flatten)]
+    pub place: Place,
     #[command(flatten)]
     pub rr: Rr,
     #[command(flatten)]

@@ -23,7 +23,7 @@ use crate::fuzz::engine::EngineChoice;
 use crate::model::Spec;
 use crate::trace::area::THREADS_MAX;
 
-pub use finding::{Explain, Export, Replay, Show, Shrink, Stop, Trust};
+pub use finding::{Explain, Export, Place, Replay, Show, Shrink, Stop, Trust};
 pub use triage::{Ci, Triage};
 
 use finding::{EXPLAIN_EXAMPLES, EXPORT_EXAMPLES, REPLAY_EXAMPLES, SHRINK_EXAMPLES};

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use crate::adapter::cache::Cache;
 use crate::adapter::catalog::{Adapter, Catalog};
-use crate::adapter::compile::{Flavour, Request, Toolchain};
+use crate::adapter::compile::{Compiled, Flavour, Request, Toolchain};
 use crate::adapter::sources::Sources;
 use crate::core::plan::{Engine, Plan};
 use crate::finding::trust::Trusted;
@@ -40,7 +40,7 @@ impl Adapters {
     }
 
     /// Compiles the plan's adapter for its engine, or takes the library from the cache.
-    pub fn compile(&self, plan: &Plan, trusted: Trusted) -> Result<PathBuf> {
+    pub fn compile(&self, plan: &Plan, trusted: Trusted) -> Result<Compiled> {
         let request = self.request(plan, trusted)?;
         let compiled = match self.toolchain.compile(&request) {
             Err(_) if plan.engine == Engine::Rr && request.flavour == Flavour::Hooked => {
@@ -57,7 +57,7 @@ impl Adapters {
         if !compiled.warnings.trim().is_empty() {
             note!("{}", compiled.warnings.trim_end());
         }
-        Ok(compiled.library)
+        Ok(compiled)
     }
 
     /// The request that compiles the plan's adapter for its engine. A finding's plan has flags that

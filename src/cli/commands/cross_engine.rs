@@ -8,9 +8,11 @@ use anyhow::{Result, bail};
 
 use super::adapters::Adapters;
 use super::shrink::complete;
+use crate::adapter::compile::Compiled;
 use crate::core::plan::{Engine, Plan, quoted};
 use crate::finding::Stored;
 use crate::finding::cross_engine::{Attempt, CrossEngine, Smaller};
+use crate::finding::sources::Sources;
 use crate::fuzz::Options;
 use crate::fuzz::engine::require_hooks;
 use crate::report::directory;
@@ -56,11 +58,12 @@ fn prepared(engine: Engine, stored: &Stored, options: &Options) -> Result<Option
     if is_hooked && !adapters.find(&plan.build.adapter)?.head.hookable {
         bail!("its adapter says `Engine: native`");
     }
-    let library = adapters.compile(&plan, options.trusted)?;
+    let Compiled { library, inputs, .. } = adapters.compile(&plan, options.trusted)?;
+    let sources = Sources::of_inputs(inputs);
     if is_hooked {
         require_hooks(&library, &mut plan.control)?;
     }
-    Ok(Options { plan, library, trace: None, wanted: None, ..options.clone() })
+    Ok(Options { plan, library, sources, trace: None, wanted: None, ..options.clone() })
 }
 
 /// Updates the recorded finding above a smaller one that was shrunk again.

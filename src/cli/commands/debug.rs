@@ -42,7 +42,8 @@ pub fn run(stored: &mut Stored, trusted: Trusted, args: &arguments::Replay) -> R
     };
     let arguments = debugger::arguments(stored, &stop)?;
     require_gdb()?;
-    debugger::write(stored, &Adapters::open()?.compile(plan, trusted)?, &harness_program()?)?;
+    let compiled = Adapters::open()?.compile(plan, trusted)?;
+    debugger::write(stored, &compiled.library, &harness_program()?)?;
     let mut gdb = Command::new("gdb");
     gdb.args(&arguments).args(&asked.arguments);
     let words = arguments.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");

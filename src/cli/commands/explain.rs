@@ -4,7 +4,7 @@
 use anyhow::{Context, Result, bail};
 
 use super::fuzz::rerun_options;
-use super::{print_json, stop_flag, trust};
+use super::{place, print_json, stop_flag};
 use crate::binary::symbols::SourceLines;
 use crate::cli::arguments;
 use crate::core::outcome::Outcome;
@@ -28,9 +28,9 @@ pub fn run(args: &arguments::Explain, out: &mut Output) -> Result<Outcome> {
             instead(&stored)
         );
     }
-    let outcome = match trust::of(&stored, args.trust) {
+    let outcome = match place::settle(&mut stored, args.trust, &args.place) {
         Ok(trusted) => {
-            let stop = stop_flag()?;
+            let (stop, finding) = (stop_flag()?, &stored.finding);
             let options = rerun_options(finding, trusted, &args.finding, &args.run, stop)?;
             add(&mut stored, &options)?;
             directory::write(&stored)?;

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::adapters::Adapters;
 use super::fuzz::rerun_options;
-use super::{explain, print_json, stop_flag, trust};
+use super::{explain, place, print_json, stop_flag};
 use crate::adapter::availability::{installed, packages_in_use};
 use crate::adapter::compile::{Language, Request, needs_libatomic};
 use crate::cli::arguments;
@@ -41,9 +41,9 @@ struct Json<'a> {
 }
 
 pub fn run(args: &arguments::Export, out: &mut Output) -> Result<Outcome> {
-    let stored = Stored::load(&args.finding)?;
+    let mut stored = Stored::load(&args.finding)?;
     let into = args.into.clone().unwrap_or_else(|| args.finding.join(DIRECTORY));
-    let trusted = trust::of(&stored, args.trust)?;
+    let trusted = place::settle(&mut stored, args.trust, &args.place)?;
     let known = exported(&into)?;
     let adapters = Adapters::open()?;
     let time = TimeLimit::of(args.try_for);
@@ -148,9 +148,9 @@ fn build(
 ) -> Result<Build> {
     let toolchain = adapters.toolchain();
     // An error of the compiler shows when the program is tried.
-    let library = adapters.compile(&stored.finding.plan, trusted).ok();
+    let compiled = adapters.compile(&stored.finding.plan, trusted).ok();
     Ok(Build {
-        needs_libatomic: library.is_some_and(|library| needs_libatomic(&library)),
+        needs_libatomic: compiled.is_some_and(|compiled| needs_libatomic(&compiled.library)),
         adapter: request.source.clone(),
         include_dirs: request.include_dirs.clone(),
         flags: request.flags.clone(),

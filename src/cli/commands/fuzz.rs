@@ -11,8 +11,7 @@ use anyhow::{Context, Result, bail};
 use super::adapters::{Adapters, harness_program};
 use super::ci::{self, Reports};
 use super::{overview, print_json, shrink, stop_flag, trust};
-use crate::adapter::catalog::Origin;
-use crate::adapter::compile::{self, Request};
+use crate::adapter::compile::{self, Compiled, Request};
 use crate::campaign::ledger::Ledger;
 use crate::cli::arguments;
 use crate::core::outcome::Outcome;
@@ -24,6 +23,7 @@ use crate::finding::Finding;
 use crate::finding::Stored;
 use crate::finding::known;
 use crate::finding::known::KnownIssues;
+use crate::finding::sources::Sources;
 use crate::finding::trust::Trusted;
 use crate::fuzz::engine::{jobs_for, require_hooks};
 use crate::fuzz::{self, Options, Summary};
@@ -132,7 +132,7 @@ fn options(
         );
     }
     let (trusted, hang_max) = (Trusted::by_user(), args.run.hang_with(plan.engine));
-    let library = adapters.compile(&plan, trusted)?;
+    let Compiled { library, inputs, .. } = adapters.compile(&plan, trusted)?;
     let mut plan = plan;
     if plan.engine == Engine::Controlled {
         require_hooks(&library, &mut plan.control)?;
@@ -145,6 +145,7 @@ fn options(
         jobs,
         shard: args.shard,
         harness: harness_program()?,
+        sources: Sources::of_inputs(inputs),
         time: TimeLimit::of(args.run.duration),
         rounds_max: args.rounds.map(|rounds| rounds.saturating_add(WARM_UP_ROUNDS)),
         findings_max: args.findings as usize,
@@ -180,19 +181,11 @@ fn carry_out(args: &arguments::Fuzz, options: &Options) -> Result<(Summary, Left
 
 fn plan(args: &arguments::Fuzz, adapters: &Adapters) -> Result<Plan> {
     let adapter = adapters.find(&args.target)?;
-    // A user's adapter is named by its full path, so that the plan works from anywhere.
-    let name = match adapter.origin {
-        Origin::User => adapter.source.display().to_string(),
-        Origin::Bundled | Origin::Broken => adapter.name.clone(),
-    };
-    let absolute = |dir: &PathBuf| {
-        std::path::absolute(dir).with_context(|| format!("cannot resolve {}", dir.display()))
-    };
     let workload = &args.workload;
     let plan = Plan {
         build: Build {
-            adapter: name,
-            include_dirs: args.build.include_dirs.iter().map(absolute).collect::<Result<_>>()?,
+            adapter: adapter.plan_name(),
+            include_dirs: absolute(&args.build.include_dirs)?,
             libraries: args.build.libraries.clone(),
             flags: flags(&args.build.flags)?,
         },
@@ -231,6 +224,14 @@ fn flags(given: &[String]) -> Result<Vec<String>> {
     let here = std::env::current_dir().context("cannot find the current directory")?;
     let flags = given.iter().flat_map(|flag| compile::flag_words(flag)).collect();
     Ok(Request { flags, ..Request::default() }.anchored(&here).flags)
+}
+
+/// The folders with absolute paths.
+pub fn absolute(folders: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let each = folders.iter().map(|folder| {
+        std::path::absolute(folder).with_context(|| format!("cannot resolve {}", folder.display()))
+    });
+    each.collect()
 }
 
 fn recorder(args: &arguments::Recorder) -> Result<Recorder> {
@@ -292,6 +293,7 @@ pub fn rerun_options(
     stop: Arc<AtomicBool>,
 ) -> Result<Options> {
     let (plan, wanted) = (&finding.plan, &finding.signature);
+    let Compiled { library, inputs, .. } = Adapters::open()?.compile(plan, trusted)?;
     Ok(Options {
         plan: plan.clone(),
         trusted,
@@ -299,8 +301,9 @@ pub fn rerun_options(
         key: None,
         jobs: jobs_for(plan.engine, None).0,
         shard: Shard::ALL,
-        library: Adapters::open()?.compile(plan, trusted)?,
+        library,
         harness: harness_program()?,
+        sources: Sources::of_inputs(inputs),
         time: TimeLimit::of(run.duration),
         rounds_max: None,
         findings_max: usize::MAX,

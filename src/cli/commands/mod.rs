@@ -20,6 +20,8 @@
 //! - `overview`: `interlap show` of a run's directory, the page of a run, and the circumstances of
 //!   a run.
 //! - `page`: Writes the page of `interlap check --html`, and the pages of other commands to files.
+//! - `place`: Finds what a finding was compiled from where it lies now, and decides whether it may
+//!   be compiled and run.
 //! - `recording`: `interlap replay` of a recording by rr: replays it and compares the history, or
 //!   opens it in a debugger, which replaces this process and so has its terminal.
 //! - `replay`: `interlap replay` and `interlap show`: reruns a stored finding, or prints it.
@@ -44,6 +46,7 @@ mod list;
 mod merge;
 mod overview;
 mod page;
+mod place;
 mod recording;
 mod replay;
 mod shrink;

@@ -6,7 +6,7 @@ use anyhow::{Result, anyhow};
 use serde::Serialize;
 
 use super::fuzz::rerun_options;
-use super::{debug, overview, page, print_json, recording, stop_flag, trust};
+use super::{debug, overview, page, place, print_json, recording, stop_flag, trust};
 use crate::check::{self, Limits, Verdict};
 use crate::cli::arguments;
 use crate::core::measured::time;
@@ -78,7 +78,7 @@ pub fn run(args: &arguments::Replay, out: &mut Output) -> Result<Outcome> {
     // Before anything else: an error among other lines is easily overlooked.
     let trusted = match args.history_only {
         true => None,
-        false => Some(trust::of(&stored, args.trust).map_err(|error| {
+        false => Some(permit(&mut stored, args).map_err(|error| {
             anyhow!("{error:#}; --history-only checks its history, and runs nothing")
         })?),
     };
@@ -127,6 +127,14 @@ pub fn run(args: &arguments::Replay, out: &mut Output) -> Result<Outcome> {
         print_json(out, &replayed)?;
     }
     Ok(replayed.outcome)
+}
+
+/// What lets the finding be run. A recording needs no sources.
+fn permit(stored: &mut Stored, args: &arguments::Replay) -> Result<Trusted> {
+    match stored.finding.plan.engine {
+        Engine::Rr => trust::of(stored, args.trust),
+        Engine::Native | Engine::Controlled => place::settle(stored, args.trust, &args.place),
+    }
 }
 
 /// Checks the recorded history again. Returns the verdict and a sentence; none for a fault.

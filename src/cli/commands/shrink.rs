@@ -10,7 +10,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::fuzz::rerun_options;
-use super::{cross_engine, explain, print_json, stop_flag, trust};
+use super::{cross_engine, explain, place, print_json, stop_flag};
 use crate::check::{self, Limits};
 use crate::cli::arguments;
 use crate::core::history::OperationId;
@@ -37,7 +37,7 @@ struct Json<'a> {
 
 pub fn run(args: &arguments::Shrink, out: &mut Output) -> Result<Outcome> {
     let mut stored = load(&args.finding)?;
-    let (trusted, stop) = (trust::of(&stored, args.trust)?, stop_flag()?);
+    let (trusted, stop) = (place::settle(&mut stored, args.trust, &args.place)?, stop_flag()?);
     let finding = &stored.finding;
     let (engine, directory) = (finding.plan.engine, &stored.directory);
     let options = rerun_options(finding, trusted, directory, &args.run, stop)?;

@@ -445,6 +445,7 @@ impl<'a> Worker<'a> {
         sequential: bool,
     ) {
         finding.round = round.start.round;
+        finding.sources = self.options.sources.clone();
         // The counts come first: the finding stores how many rounds there were before it.
         self.send_counts();
         let Some((hello, _)) = &self.hello else { return };
