@@ -2,6 +2,8 @@
 //! Addresses are those in the file: the caller subtracts where the library was loaded.
 //!
 //! - `debug_file`: Finds the file with a library's debugging information.
+//! - `loops`: Finds the loop of a library that an instruction is in, by the jumps that lead back to
+//!   it.
 //! - `members/`: Names the member at a byte of a C or C++ object, and finds what a pointer there
 //!   points to.
 //! - `names`: Demangles symbols of C++ and Rust to names without parameters and long template
@@ -10,6 +12,7 @@
 //! - `uninstrumented`: Finds the uninstrumented atomic instructions and fences of a hooked library.
 
 pub mod debug_file;
+mod loops;
 pub mod members;
 pub mod names;
 pub mod symbols;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use addr2line::Loader;
 
 use super::debug_file::DebugFile;
+use super::loops::Code;
 use super::names::{is_mangled, readable};
 
 /// The source lines of one library.
@@ -16,6 +17,7 @@ pub struct SourceLines {
     library: PathBuf,
     /// None where there is no such library, or it cannot be read.
     loader: OnceCell<Option<Loader>>,
+    code: OnceCell<Code>,
     known: HashMap<u64, Option<Source>>,
     /// Readable names, by symbol.
     names: HashMap<String, String>,
@@ -33,7 +35,7 @@ pub struct Source {
     pub within: Option<(PathBuf, u32)>,
     /// The line of the same file that it was inlined into.
     pub from: Option<u32>,
-    /// Whether it is in no header of the compiler.
+    /// Whether it is the target's: in no header of the compiler or of interlap.
     pub is_own: bool,
 }
 
@@ -57,7 +59,8 @@ struct Frame {
 impl SourceLines {
     pub fn for_library(library: &Path) -> SourceLines {
         let (known, names) = (HashMap::new(), HashMap::new());
-        SourceLines { library: library.to_path_buf(), loader: OnceCell::new(), known, names }
+        let (library, loader, code) = (library.to_path_buf(), OnceCell::new(), OnceCell::new());
+        SourceLines { library, loader, code, known, names }
     }
 
     pub fn library(&self) -> &Path {
@@ -83,15 +86,43 @@ impl SourceLines {
         sources
     }
 
+    /// The function whose loop a thread is in, with these addresses on its stack, the innermost
+    /// first. A loop of the C++ library is that of the target's function that calls it.
+    pub fn of_loop(&mut self, stack: &[u64]) -> Option<Source> {
+        let code = self.code.get_or_init(|| Code::read(&self.library).unwrap_or_default());
+        let loops = stack.iter().map(|at| code.loop_around(*at));
+        let (first, of_first) = loops.enumerate().find(|(_, turn)| !turn.is_empty())?;
+        let is_own = |source: &Source| source.is_own;
+        let own = self.common(&of_first).filter(is_own);
+        own.or_else(|| self.sources(&stack[first + 1..]).into_iter().flatten().find(is_own))
+    }
+
+    /// The innermost function that all these addresses of one function of the library are in: the
+    /// others were inlined into it.
+    fn common(&mut self, addresses: &[u64]) -> Option<Source> {
+        let mut all = addresses.iter().map(|at| self.frames(*at));
+        let mut common = all.next()?;
+        for other in all {
+            let pairs = common.iter().rev().zip(other.iter().rev());
+            let equal = pairs.take_while(|(one, other)| one.symbol == other.symbol).count();
+            common.drain(..common.len() - equal);
+        }
+        let source = choose(&common)?;
+        Some(self.with_readable_name(source))
+    }
+
     fn source(&mut self, at: u64) -> Option<Source> {
         let own = |source: &Source| source.is_own;
         let source = choose(&self.frames(at));
         // Inlined functions that are not known at an instruction often are at the next one.
         let next = || choose(&self.frames(at + 1)).filter(own);
-        let mut source = if source.as_ref().is_some_and(own) { source } else { next().or(source) }?;
+        let source = if source.as_ref().is_some_and(own) { source } else { next().or(source) }?;
+        Some(self.with_readable_name(source))
+    }
+
+    fn with_readable_name(&mut self, source: Source) -> Source {
         let name = self.names.entry(source.function).or_insert_with_key(|symbol| readable(symbol));
-        source.function = name.clone();
-        Some(source)
+        Source { function: name.clone(), ..source }
     }
 
     /// The functions of an instruction, from the inside out.
@@ -141,18 +172,32 @@ impl Frame {
         cxx || ["/lib/gcc/", "/lib/clang/"].iter().any(|part| file.contains(part))
     }
 
-    /// Whether it calls the adapter's methods: it is in interlap.hpp, or what a macro of
+    /// Whether it calls the adapter's methods: it is in a header of interlap, or what a macro of
     /// interlap_c.h makes of a line of the adapter.
     fn is_interlaps(&self) -> bool {
-        self.file.ends_with("interlap.hpp") || self.symbol == "interlap_calls"
+        let headers = ["interlap.hpp", "interlap.h"];
+        headers.iter().any(|name| self.file.ends_with(name)) || self.symbol == "interlap_calls"
+    }
+
+    /// Whether only the symbol table names it, and as one of those.
+    fn is_foreign_by_name(&self) -> bool {
+        const FOREIGN: [&str; 6] =
+            ["_ZSt", "_ZNSt", "_ZNKSt", "_ZN9__gnu_cxx", "_ZNK9__gnu_cxx", "_ZN8interlap6detail"];
+        self.file == Path::new(UNKNOWN_FILE)
+            && FOREIGN.iter().any(|start| self.symbol.starts_with(start))
+    }
+
+    fn is_own(&self) -> bool {
+        !self.is_compilers() && !self.is_interlaps() && !self.is_foreign_by_name()
     }
 }
 
-/// The innermost function outside of the compiler's headers: `std::atomic::load` does not help a
-/// reader. If all are in such headers, the outermost. Its name is still the symbol.
+/// The innermost function of the target: `std::atomic::load` does not help a reader. If there is
+/// none, the innermost of interlap, or else the outermost. Its name is still the symbol.
 fn choose(frames: &[Frame]) -> Option<Source> {
-    let innermost = frames.iter().position(|frame| !frame.is_compilers());
-    let at = innermost.or(frames.len().checked_sub(1))?;
+    let innermost = frames.iter().position(Frame::is_own);
+    let interlaps = || frames.iter().position(Frame::is_interlaps);
+    let at = innermost.or_else(interlaps).or(frames.len().checked_sub(1))?;
     let Frame { symbol, file, line } = &frames[at];
     let outer = frames.iter().filter(|frame| innermost.is_none() || !frame.is_compilers());
     let outer = outer.skip_while(|outer| outer.file != *file);

@@ -238,7 +238,7 @@ fn an_overwritten_lock_aborts() {
 #[test]
 fn threads_that_spin_for_ever_are_a_livelock() {
     for (name, line) in [
-        ("never_released", "Stack::lock at never_released.cpp:13"),
+        ("never_released", "Stack::lock at never_released.cpp:16"),
         ("undo_each_other", "Register::enter at undo_each_other.cpp"),
     ] {
         faulty(name, "").is(DetectedKind::Livelock).has(line, |place| place.deed == Deed::Runs);
@@ -248,11 +248,11 @@ fn threads_that_spin_for_ever_are_a_livelock() {
 #[test]
 fn a_livelock_has_its_places_however_many_rounds_faulted_before() {
     let tool = Tool::new();
-    let answer = fuzz(&tool, "never_released").rounds(100).jobs(1).expect(1, &[]);
-    let stored = answer.stored();
+    let stored = fuzz(&tool, "never_released").rounds(100).jobs(1).expect(1, &[]).stored();
     assert_eq!(stored.finding.confirmed, Some(true));
+    assert!(stored.finding.signature.to_string().ends_with("structure: Stack::lock"));
     let found = FoundFault::of(&stored).is(DetectedKind::Livelock);
-    found.has("Stack::lock at never_released.cpp:13", |place| place.deed == Deed::Runs);
+    found.has("Stack::lock at never_released.cpp:16", |place| place.deed == Deed::Runs);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Backtraces of the target's threads, for reports. A thread that does not run is asked
 //! (`engine::ask`) to walk its own stack.
 
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
 use super::libraries;
 use crate::controlled::core::engine::{self, Alive, Wait};
 use crate::stacks::walk;
@@ -47,15 +49,44 @@ pub struct ThreadPlace {
     pub thread: usize,
     /// Why it waits, and for which address or key.
     pub waits: Option<(Wait, usize)>,
-    /// Return address into the target's code, or that of the last scheduling point.
-    pub place: usize,
+    /// Return addresses into the target's code, the innermost first; none of a thread that runs no
+    /// code of the target.
+    pub frames: Vec<usize>,
+}
+
+/// Frames of a thread at most.
+const FRAMES_MAX: usize = 16;
+
+/// The answer of a thread that was asked for its frames.
+static FRAMES: [AtomicUsize; FRAMES_MAX] = [const { AtomicUsize::new(0) }; FRAMES_MAX];
+
+/// Leaves the return addresses in the adapter's code on the caller's stack in [`FRAMES`]. How many
+/// they are.
+fn answer() -> usize {
+    let mut count = 0;
+    walk(|at| {
+        if libraries::is_target_code(at) {
+            FRAMES[count].store(at + 1, Relaxed);
+            count += 1;
+        }
+        count < FRAMES_MAX
+    });
+    count
 }
 
 /// Every thread that has begun and not ended.
 pub fn all_threads() -> Vec<ThreadPlace> {
     let alive = engine::alive().map(|Alive { thread, waits, place: last }| {
-        let here = engine::ask(thread, here).filter(|here| *here != 0);
-        ThreadPlace { thread, waits, place: here.unwrap_or(last) }
+        let count = engine::ask(thread, answer).unwrap_or(0);
+        let mut frames: Vec<usize> =
+            FRAMES[..count].iter().map(|frame| frame.load(Relaxed)).collect();
+        // A call that jumped out of the target's code for good has no frame there. A thread that is
+        // in no call has left its last scheduling point long ago.
+        let calls = thread < engine::callers() && matches!(engine::calls(thread), (1.., true));
+        if frames.is_empty() && calls && libraries::is_target_code(last) {
+            frames.push(last);
+        }
+        ThreadPlace { thread, waits, frames }
     });
     alive.collect()
 }

@@ -158,7 +158,7 @@ fn all_places(first: usize) -> Vec<Place> {
     // The thread that created the structure only waits for the callers.
     let is_idle = |at: &backtrace::ThreadPlace| {
         let joins = matches!(at.waits, Some((Wait::Join, _)));
-        joins && at.thread == engine::callers() && !libraries::is_target_code(at.place)
+        joins && at.thread == engine::callers() && at.frames.is_empty()
     };
     if !threads.iter().all(is_idle) {
         threads.retain(|at| !is_idle(at));
@@ -170,7 +170,9 @@ fn all_places(first: usize) -> Vec<Place> {
             let holder = engine::holder(why, on).map(|holder| holder as u32);
             Deed::Waits(Waits { on: awaited(why), address: on as u64, holder })
         });
-        place(who(at.thread, call, calling), deed, at.place)
+        let mut frames = at.frames.into_iter();
+        let innermost = place(who(at.thread, call, calling), deed, frames.next().unwrap_or(0));
+        Place { around: frames.filter_map(before).collect(), ..innermost }
     });
     places.collect()
 }

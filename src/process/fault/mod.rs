@@ -15,7 +15,9 @@ use crate::binary::symbols::{Source, SourceLines};
 use crate::core::history::History;
 use crate::core::operation::Status;
 use crate::trace::area::{DOES_RUN, DOES_WAIT, Ended, Snapshot, Stack, Stage};
-use crate::trace::frame::{Awaited, CodeRange, Deed, Detected, Steps, Wait, When, Who};
+use crate::trace::frame::{
+    Awaited, CodeRange, Deed, Detected, DetectedKind, Place, Steps, Wait, When, Who,
+};
 use crate::trace::records::{Reader, RecordError};
 
 pub use kind::{FaultKind, Hang, names};
@@ -29,14 +31,21 @@ pub struct FaultPlace {
     code: Option<u64>,
     /// Return addresses of its callers.
     backtrace: Vec<u64>,
+    /// Of a livelock: whether the thread is in a loop, whose function `location` is.
+    loops: bool,
     /// Its source line, if known.
     location: Option<Source>,
-    /// The nearest caller outside of the compiler's headers. It is not always known, and so no part
-    /// of the finding's signature.
+    /// If that is not the target's: the nearest caller that is. What came before the fault has it
+    /// only with a trail.
     caller: Option<Source>,
 }
 
 impl FaultPlace {
+    fn new(place: Place) -> FaultPlace {
+        let Place { who, deed, code, around: backtrace } = place;
+        FaultPlace { who, deed, code, backtrace, loops: false, location: None, caller: None }
+    }
+
     /// The source line to show.
     fn source(&self) -> Option<&Source> {
         self.caller.as_ref().or(self.location.as_ref())
@@ -117,17 +126,9 @@ impl Fault {
 
     /// A fault that the controlled engine detected.
     pub fn from_detected(detected: Detected, output: String) -> Fault {
-        let places = detected.places.into_iter().map(|place| FaultPlace {
-            who: place.who,
-            deed: place.deed,
-            code: place.code,
-            backtrace: place.around,
-            location: None,
-            caller: None,
-        });
         Fault {
             thread: detected.thread,
-            places: places.collect(),
+            places: detected.places.into_iter().map(FaultPlace::new).collect(),
             steps: Some(detected.steps),
             ..Fault::new(FaultKind::Detected(detected.kind), output, detected.round)
         }
@@ -190,14 +191,8 @@ impl Fault {
                 continue;
             }
             let (who, mut code) = (Who { thread, when }, code.into_iter());
-            self.places.push(FaultPlace {
-                who,
-                deed,
-                code: code.next(),
-                backtrace: code.collect(),
-                location: None,
-                caller: None,
-            });
+            let (code, around) = (code.next(), code.collect());
+            self.places.push(FaultPlace::new(Place { who, deed, code, around }));
         }
     }
 
@@ -209,10 +204,9 @@ impl Fault {
         for thread in threads {
             let when = self.when(thread);
             if matches!(when, When::InCall(_)) {
-                let (who, backtrace) = (Who { thread, when }, Vec::new());
-                let (code, location, caller) = (None, None, None);
-                let deed = Deed::HasNotReturned;
-                self.places.push(FaultPlace { who, deed, code, backtrace, location, caller });
+                let (who, deed) = (Who { thread, when }, Deed::HasNotReturned);
+                let nowhere = Place { who, deed, code: None, around: Vec::new() };
+                self.places.push(FaultPlace::new(nowhere));
             }
         }
     }
@@ -241,11 +235,19 @@ impl Fault {
         for (location, line) in locations.into_iter().zip(lines.sources(&addresses)) {
             *location = line;
         }
+        let turns =
+            matches!(self.kind, FaultKind::Detected(DetectedKind::Livelock | DetectedKind::Hang));
         for place in &mut self.places {
+            let frames = place.code.into_iter().chain(place.backtrace.iter().copied());
+            let frames: Vec<u64> =
+                frames.filter_map(|at| Some(inside(Some(at))? - code.base)).collect();
+            if turns && place.deed == Deed::Runs {
+                let found = lines.of_loop(&frames);
+                place.loops = found.is_some();
+                place.location = found.or(place.location.take());
+            }
             if place.location.as_ref().is_some_and(|location| !location.is_own) {
-                let callers =
-                    place.backtrace.iter().filter_map(|at| Some(inside(Some(*at))? - code.base));
-                let found = lines.sources(&callers.collect::<Vec<u64>>());
+                let found = lines.sources(frames.get(1..).unwrap_or_default());
                 place.caller = found.into_iter().flatten().find(|source| source.is_own);
             }
         }
@@ -295,7 +297,7 @@ mod tests {
     use crate::core::history::{Entry, Thread};
     use crate::core::operation::{Op, Status};
     use crate::trace::area;
-    use crate::trace::frame::{DetectedKind, Place, When};
+    use crate::trace::frame::When;
     use crate::trace::records::encode;
 
     fn source(function: &str, file: &str, line: u32) -> Source {
@@ -363,6 +365,26 @@ mod tests {
         let site = fault.site().map(|site| site.to_string());
         assert_eq!(site.as_deref(), Some("Stack::pop at stack.hpp:31"));
         assert_eq!(fault.kind.name(), "use after free");
+    }
+
+    #[test]
+    fn no_function_of_the_cxx_library_names_a_fault() {
+        let of_library = Source { is_own: false, ..source("std::mutex::lock", "std_mutex.h", 3) };
+        let mut fault = detected(DetectedKind::UseAfterFree);
+        fault.places.iter_mut().for_each(|place| place.location = Some(of_library.clone()));
+        assert_eq!(fault.site(), None);
+        // What was done before the fault has its caller in some sightings only.
+        fault.places.iter_mut().for_each(|place| place.caller = Some(source("Stack::pop", "x", 1)));
+        assert_eq!(fault.site().map(|site| site.to_string()).as_deref(), Some("Stack::pop at x:1"));
+    }
+
+    #[test]
+    fn a_livelock_is_named_by_the_functions_that_loop() {
+        let mut fault = detected(DetectedKind::Livelock);
+        fault.places[0].location = Some(source("Q::get", "x.h", 1));
+        fault.places[1].location = Some(source("Q::enter", "x.h", 2));
+        fault.places[1].loops = true;
+        assert_eq!(fault.site().map(|site| site.to_string()).as_deref(), Some("Q::enter"));
     }
 
     #[test]

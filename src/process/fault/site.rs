@@ -4,8 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Fault, FaultKind};
-use crate::trace::frame::DetectedKind;
+use super::{Fault, FaultKind, FaultPlace};
+use crate::binary::symbols::Source;
+use crate::trace::frame::{Deed, DetectedKind};
 
 /// Where a fault is, without what differs between two sightings of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -48,30 +49,40 @@ impl fmt::Display for Site {
     }
 }
 
+impl FaultPlace {
+    /// Its place in the target, as every sighting knows it: never a function of the C++ library or
+    /// of interlap, which many bugs share.
+    fn site(&self) -> Option<&Source> {
+        let is_past = matches!(self.deed, Deed::HadFreed { .. } | Deed::HadAllocated { .. });
+        let own = self.location.as_ref().filter(|location| location.is_own);
+        own.or(self.caller.as_ref().filter(|_| !is_past))
+    }
+}
+
 impl Fault {
     /// Where the fault is, without what differs between two sightings of it: the source lines, or
-    /// the functions of threads that were stopped at arbitrary places. None of a hang of native
-    /// threads: which of them wait behind those at fault, and in which functions, is by chance.
+    /// the functions of threads that were stopped at arbitrary places: if some are in a loop, those
+    /// alone. None of a hang of native threads: which of them wait behind those at fault, and
+    /// in which functions, is by chance.
     pub fn site(&self) -> Option<Site> {
+        let detected = self.kind.detected();
         if self.kind == FaultKind::Hang {
             return None;
         }
+        let some_loop = self.places.iter().any(|place| place.loops);
         let mut sites: Vec<SiteLine> = Vec::new();
-        for location in self.places.iter().filter_map(|place| place.location.as_ref()) {
-            let anywhere = matches!(
-                self.kind,
-                FaultKind::Detected(DetectedKind::Livelock | DetectedKind::Hang)
-            );
+        for place in self.places.iter().filter(|place| place.loops || !some_loop) {
+            let Some(location) = place.site() else { continue };
+            let anywhere = matches!(detected, Some(DetectedKind::Livelock | DetectedKind::Hang));
             let file = location.file.file_name().unwrap_or_default().to_string_lossy();
             let line = (!anywhere).then(|| (file.to_string(), location.line));
             sites.push(SiteLine { function: location.function.clone(), line });
         }
-        if self.kind == FaultKind::Detected(DetectedKind::Hang) {
+        if detected == Some(DetectedKind::Hang) {
             // Only the first thread hangs; the places of the others are arbitrary.
             sites.truncate(1);
         }
-        if matches!(self.kind, FaultKind::Detected(DetectedKind::Deadlock | DetectedKind::Livelock))
-        {
+        if matches!(detected, Some(DetectedKind::Deadlock | DetectedKind::Livelock)) {
             sites.sort_by_key(ToString::to_string);
         }
         sites.dedup();
