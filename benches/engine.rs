@@ -145,6 +145,7 @@ impl Bench {
             shard: Shard::ALL,
             library: self.library.clone(),
             harness: self.harness.clone(),
+            sources: Default::default(),
             time: TimeLimit::none(),
             rounds_max: Some(CHECKED_ROUNDS),
             findings_max: 1,

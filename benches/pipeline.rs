@@ -160,6 +160,7 @@ fn main() {
         shard: Shard::ALL,
         library: "none".into(),
         harness: folder.path().join("harness"),
+        sources: Default::default(),
         time: TimeLimit::of(Duration::from_secs(600)),
         rounds_max: Some(jobs * ROUNDS),
         findings_max: 1,
