@@ -146,6 +146,7 @@ impl Bench {
             library: self.library.clone(),
             harness: self.harness.clone(),
             sources: Default::default(),
+            regressions: Default::default(),
             time: TimeLimit::none(),
             rounds_max: Some(CHECKED_ROUNDS),
             findings_max: 1,

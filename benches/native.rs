@@ -68,6 +68,7 @@ fn rate(source: &Path, library: &Path, harness: &Path, calls: u64) -> f64 {
         library: library.to_path_buf(),
         harness: harness.to_path_buf(),
         sources: Default::default(),
+        regressions: Default::default(),
         time: TimeLimit::none(),
         // The first sixteen rounds are sequential.
         rounds_max: Some(WARM_UP_ROUNDS + 5),

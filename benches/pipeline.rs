@@ -161,6 +161,7 @@ fn main() {
         library: "none".into(),
         harness: folder.path().join("harness"),
         sources: Default::default(),
+        regressions: Default::default(),
         time: TimeLimit::of(Duration::from_secs(600)),
         rounds_max: Some(jobs * ROUNDS),
         findings_max: 1,

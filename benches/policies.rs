@@ -145,6 +145,7 @@ impl Bench {
             library: library.to_path_buf(),
             harness: PathBuf::from(env!("CARGO_BIN_EXE_interlap-harness")),
             sources: Default::default(),
+            regressions: Default::default(),
             time: if native { TimeLimit::of(NATIVE_MAX) } else { TimeLimit::none() },
             rounds_max: (!native).then_some(WARM_UP_ROUNDS + SCHEDULES_MAX),
             findings_max: 1,

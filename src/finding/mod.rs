@@ -125,6 +125,9 @@ pub struct Finding {
     /// The known issue that it shows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known: Option<KnownAs>,
+    /// The directory of the known finding that it shows again, which was replayed before the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub regression: Option<String>,
     /// Of the rr engine: its recording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Recorded>,
@@ -192,6 +195,7 @@ impl Finding {
             sightings: 1,
             confirmed: None,
             known: None,
+            regression: None,
             recorded: None,
             cross_engine: None,
             recorded_as: None,

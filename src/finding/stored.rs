@@ -39,6 +39,7 @@ struct Version {
 }
 
 /// A finding with its directory and the recorded round.
+#[derive(Clone)]
 pub struct Stored {
     pub finding: Finding,
     pub hello: Box<Hello>,

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
+use serde::Serialize;
 
 use super::rerun::search;
 use super::worker::{JobRounds, Message, Sighting, Worker};
@@ -76,6 +77,20 @@ impl Again {
     }
 }
 
+/// What became of the known findings that were replayed before a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Regressions {
+    /// Known findings of the target.
+    pub known: usize,
+    /// Those that show again, and those whose plan shows another finding.
+    pub again: usize,
+    pub other_failures: usize,
+    /// Those for which that is not certain.
+    pub undecided: usize,
+    /// Findings of other targets, which were left out.
+    pub others: usize,
+}
+
 /// Runs the plan of `options`, which is that of the finding. It ends with their time.
 pub fn again(stored: &Stored, options: &Options, observer: &mut dyn Observer) -> Result<Again> {
     match options.plan.engine {
@@ -125,7 +140,8 @@ fn native(stored: &Stored, options: &Options, observer: &mut dyn Observer) -> Re
     let wanted = Some(stored.finding.signature.clone());
     let summary = fuzz(&Options { wanted, ..options.clone() }, observer)?;
     let (statistics, identity) = (&summary.statistics, Identity::new(&stored.finding));
-    let rounds = statistics.rounds + statistics.warm_up;
+    let is_sequential = stored.round.start.sequential;
+    let rounds = statistics.rounds + if is_sequential { statistics.warm_up } else { 0 };
     let is_undecided = rounds == 0 || statistics.undecided() > 0;
     let none = if is_undecided { Shown::Undecided } else { Shown::Nothing };
     Ok(Again {
@@ -142,7 +158,7 @@ fn native(stored: &Stored, options: &Options, observer: &mut dyn Observer) -> Re
 /// how often they do was never measured.
 pub fn rounds_enough(stored: &Stored) -> Option<u64> {
     if stored.round.start.sequential {
-        return Some(1);
+        return Some(stored.finding.round + 1);
     }
     let measured = stored.finding.shrunk.as_ref()?.measured?;
     let each = measured.rounds as f64 / measured.shown as f64;

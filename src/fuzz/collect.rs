@@ -62,6 +62,13 @@ impl<'a> Collector<'a> {
         scratch: &'a Path,
         quit: &'a AtomicBool,
     ) -> Collector<'a> {
+        let findings = options.regressions.to_vec();
+        let signatures = findings.iter().map(|stored| stored.finding.signature.clone());
+        let by_signature = signatures.zip(0..).collect();
+        let is_known = |stored: &&Stored| stored.finding.known.is_some();
+        let known = findings.iter().filter(is_known).count();
+        let mut counting = Counting::default();
+        (counting.statistics.findings, counting.statistics.known) = (findings.len(), known);
         Collector {
             options,
             observer,
@@ -69,10 +76,10 @@ impl<'a> Collector<'a> {
             quit,
             started: Instant::now(),
             ticked: Instant::now(),
-            counting: Counting::default(),
-            findings: Vec::new(),
-            by_signature: HashMap::new(),
-            new: 0,
+            counting,
+            new: findings.len() - known,
+            findings,
+            by_signature,
             hello: None,
             ending: None,
             is_growth_reported: false,
@@ -239,6 +246,7 @@ impl<'a> Collector<'a> {
         }
         stored.finding.sightings = first.finding.sightings;
         stored.finding.known = first.finding.known.clone();
+        stored.finding.regression = first.finding.regression.clone();
         stored.finding.after_rounds = first.finding.after_rounds;
         stored.finding.after_seconds = first.finding.after_seconds;
         self.explain(&mut stored);
@@ -408,6 +416,11 @@ impl<'a> Collector<'a> {
         }
         // Shorter sightings have replaced confirmed ones.
         for mut stored in std::mem::take(&mut self.findings) {
+            // What was replayed before has a plan of its own, and is written.
+            if stored.finding.plan != self.options.plan {
+                self.findings.push(stored);
+                continue;
+            }
             if stored.finding.confirmed.is_none() {
                 self.confirm(&mut stored);
             }

@@ -71,7 +71,7 @@ use crate::trace::frame::{Growth, Hello};
 use collect::Collector;
 use worker::{JobRounds, Message, Worker};
 
-pub use again::{Again, OwnRound, Shown, again, rounds_enough};
+pub use again::{Again, OwnRound, Regressions, Shown, again, rounds_enough};
 pub use finding_recording::locate;
 pub use progress_curve::Point;
 pub use rerun::{Searched, rerun, search};
@@ -110,6 +110,8 @@ pub struct Options {
     pub hang_max: Duration,
     /// Known issues; may be empty.
     pub known: KnownIssues,
+    /// Known findings that were replayed before, and show again: the first findings of the run.
+    pub regressions: Arc<Vec<Stored>>,
     /// The directory for findings, which get a directory each.
     pub directory: PathBuf,
     /// The file for the history of every round.

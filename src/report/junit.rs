@@ -66,6 +66,10 @@ fn finding_case(stored: &Stored, results: &Results) -> TestCase {
         first if *first == finding.signature => first.to_string(),
         first => format!("{}, found as {first}", finding.signature),
     };
+    let name = match &finding.regression {
+        Some(of) => format!("known finding {of}: {name}"),
+        None => name,
+    };
     let mut case = TestCase::new(legal(&name), status);
     case.set_classname(legal(&format!("interlap.{}", finding.plan.target_name())));
     // The run has the time.

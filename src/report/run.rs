@@ -9,16 +9,16 @@ use super::progress::summary_line;
 use super::results::{Ended, Run, not_decided, run_name};
 use super::warnings;
 use super::words::NOTHING_FOUND;
-use super::{coverage, exercise, overview, triage as listed};
+use super::{again, coverage, exercise, overview, triage as listed};
 use crate::campaign::ledger::Ledger;
 use crate::campaign::triage::same_bug;
 use crate::core::measured::time;
 use crate::core::outcome::Outcome;
-use crate::core::plan::{MemoryModel, PlainPoints, Plan};
+use crate::core::plan::{MemoryModel, PlainPoints, Plan, quoted};
 use crate::finding::known::{self, IssueCount};
 use crate::finding::{Finding, Stored};
 use crate::fuzz::exercise::Gap;
-use crate::fuzz::{Ending, Point, Statistics, Summary};
+use crate::fuzz::{Again, Ending, Point, Regressions, Statistics, Summary};
 use crate::report::explanation::undecided;
 use crate::trace::frame::TargetInfo;
 
@@ -40,7 +40,12 @@ pub fn summary(summary: &Summary, ledger: &Ledger, plan: &Plan, is_whole: bool) 
         let (directory, signature) = (stored.directory.display(), &finding.signature);
         let lost = if stored.is_written() { "" } else { " (not written)" };
         let (after, seen, also) = (time(after), listed::times(seen), listed::same_bug_note(first));
-        line(format!("{directory}{lost}: {signature}, after {after}, seen {seen}{also}"));
+        match &finding.regression {
+            Some(of) => line(format!("{directory}{lost}: regression of {of}: {signature}{also}")),
+            None => {
+                line(format!("{directory}{lost}: {signature}, after {after}, seen {seen}{also}"))
+            }
+        }
     }
     ending(summary, plan).into_iter().for_each(&mut line);
     text
@@ -161,6 +166,41 @@ pub fn result(summary: &Summary, plan: &Plan) -> Run {
     }
 }
 
+/// A known finding that does not show again, for JUnit and SARIF.
+pub fn regression(stored: &Stored, done: &Again) -> Run {
+    let directory = stored.directory.display().to_string();
+    Run {
+        target: stored.finding.plan.target_name().to_string(),
+        name: format!("known finding {directory}"),
+        command: format!("interlap replay {}", quoted(&directory)),
+        seconds: done.seconds,
+        ended: Ended::Well,
+        text: again::sentences(stored, done),
+    }
+}
+
+/// "12 known findings: none shows again."
+pub fn regressions(counts: &Regressions) -> String {
+    let Regressions { known, again, other_failures, undecided, others } = *counts;
+    let s = |count: usize| if count == 1 { "" } else { "s" };
+    let verb = |count: usize| if count == 1 { "shows" } else { "show" };
+    let mut text = format!("{known} known finding{}: ", s(known));
+    text += &match again {
+        0 => "none shows again".to_string(),
+        again => format!("{again} {} again", verb(again)),
+    };
+    if other_failures > 0 {
+        text += &format!(", {other_failures} {} another failure", verb(other_failures));
+    }
+    if undecided > 0 {
+        text += &format!(", {undecided} not decided");
+    }
+    if others > 0 {
+        text += &format!(" ({others} of other targets left out)");
+    }
+    text + "."
+}
+
 /// The run as JSON.
 #[derive(Serialize)]
 pub struct Json<'a> {
@@ -180,6 +220,8 @@ pub struct Json<'a> {
     saturated: Option<bool>,
     /// Known issues that were seen.
     known: Vec<IssueCount>,
+    /// Known findings that were replayed before the run.
+    regressions: &'a Regressions,
     /// What never happened.
     never: Vec<Gap>,
     /// How the counts grew.
@@ -198,7 +240,12 @@ struct JsonFinding<'a> {
 }
 
 impl<'a> Json<'a> {
-    pub fn new(summary: &'a Summary, plan: &'a Plan, ledger: &Ledger) -> Json<'a> {
+    pub fn new(
+        summary: &'a Summary,
+        plan: &'a Plan,
+        ledger: &Ledger,
+        regressions: &'a Regressions,
+    ) -> Json<'a> {
         let statistics = &summary.statistics;
         let all: Vec<&Stored> = summary.findings.iter().collect();
         let numbers = same_bug::numbers(&same_bug::group(&all));
@@ -218,6 +265,7 @@ impl<'a> Json<'a> {
             overlap: statistics.overlap(),
             saturated: statistics.coverage.as_ref().map(|coverage| coverage.is_saturated()),
             known: known::count_issues(summary.findings.iter().map(|stored| &stored.finding)),
+            regressions,
             never: overview::gaps(ledger),
             curve: &summary.curve,
             findings: summary.findings.iter().zip(numbers).map(finding).collect(),

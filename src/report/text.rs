@@ -176,6 +176,9 @@ fn about(stored: &Stored) -> Vec<(String, String)> {
     if let Some(known) = &finding.known {
         row("Known as", known.to_string());
     }
+    if let Some(of) = &finding.regression {
+        row("Regression of", format!("{of}, which shows again"));
+    }
     if let Some(shrunk) = &finding.shrunk {
         row(SHRUNK_TO, format!("{}; found with {}", shrunk.size, shrunk.before));
         if shrunk.signature != finding.signature {

@@ -62,7 +62,8 @@ const HANGS_AT_THE_END: u32 = 3;
 pub fn is_worthwhile(stored: &Stored) -> bool {
     let finding = &stored.finding;
     let recurs = finding.confirmed.unwrap_or(finding.plan.engine != Engine::Controlled);
-    recurs && finding.known.is_none()
+    // A regression was shrunk when it was found, and may be another engine's.
+    recurs && finding.known.is_none() && finding.regression.is_none()
 }
 
 /// The smallest round that still shows a finding.
@@ -112,6 +113,7 @@ fn replaced(stored: &Stored, smallest: Smallest) -> Stored {
         after_seconds: before.after_seconds,
         sightings: before.sightings,
         known: before.known.clone(),
+        regression: before.regression.clone(),
         recorded_as: before.recorded_as.clone(),
         // Native threads never repeat a round; their finding was measured instead.
         confirmed: measured.is_none().then_some(true),

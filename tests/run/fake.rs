@@ -138,6 +138,7 @@ impl Fake {
             shard: Shard::ALL,
             library: PathBuf::from("fake.so"),
             sources: Default::default(),
+            regressions: Default::default(),
             harness: self.dir.path().join("harness"),
             time: TimeLimit::of(Duration::from_secs(60)),
             rounds_max: None,

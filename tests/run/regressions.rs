@@ -3,6 +3,9 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::json;
 
 use super::tool::{Call, Tool, findings};
 
@@ -121,4 +124,36 @@ fn a_finding_moves_with_its_project() {
     explained.expect(1, &["value.store(before + n)"]);
     // Now it is stored where it is.
     replay("found", "").expect(1, &["identical"]);
+}
+
+#[test]
+fn known_findings_are_replayed_before_a_run() {
+    let project = Project::found();
+    let known = project.tests.join("regressions");
+    fs::rename(project.tests.join("findings"), &known).expect("room");
+    let of = findings(&known)[0].display().to_string();
+    // One of another adapter beside it.
+    let other = fs::read_to_string(format!("{of}/finding.json")).expect("a finding");
+    let copied = Command::new("cp").args(["-r", &of]).arg(known.join("other-1")).status();
+    assert!(copied.expect("cp").success());
+    let other = other.replace("tests/cell.cpp", "tests/other.cpp");
+    fs::write(known.join("other-1/finding.json"), other).expect("room");
+    let again = project.fuzz("--findings 1 --junit junit.xml --sarif findings.sarif --json");
+    let json = again.run().expect(1, &[]).json();
+    let expected = json!({
+        "known": 1, "again": 1, "other_failures": 0, "undecided": 0, "others": 1
+    });
+    assert_eq!(json["regressions"], expected);
+    assert_eq!(json["findings"][0]["regression"], of);
+    assert_eq!(json["findings"][0]["confirmed"], true);
+    for (file, words) in [("junit.xml", "known finding "), ("findings.sarif", "\"regression\": ")] {
+        let text = fs::read_to_string(project.tests.join(file)).expect("a report");
+        assert!(text.contains(words) && text.contains(&of), "{text}");
+    }
+    project.change(FIXED);
+    let clean = project.fuzz("--junit junit.xml");
+    clean.expect(0, &["1 known finding: none shows again (1 of other targets left out)."]);
+    let junit = fs::read_to_string(project.tests.join("junit.xml")).expect("a report");
+    assert!(junit.contains("tests=\"2\"") && junit.contains("failures=\"0\""), "{junit}");
+    project.fuzz("--regress nowhere").expect(2, &["nowhere, where known findings are sought"]);
 }

@@ -24,6 +24,7 @@ fn options(directory: &Path, plan: Plan) -> Options {
         jobs: 1,
         shard: Shard::ALL,
         sources: Default::default(),
+        regressions: Default::default(),
         library: debugger::library(directory).expect("written with the finding"),
         harness: PathBuf::from(env!("CARGO_BIN_EXE_interlap-harness")),
         time: TimeLimit::none(),

@@ -109,6 +109,20 @@ pub fn gather(directories: &[PathBuf], known: Option<&KnownIssues>) -> Result<Ga
     Ok(gathered)
 }
 
+/// The directories of the findings in a directory.
+///
+/// # Errors
+/// If it does not exist.
+pub fn findings_in(directory: &Path) -> Result<Vec<PathBuf>> {
+    let shown = directory.display();
+    std::fs::read_dir(directory)
+        .with_context(|| format!("cannot read {shown}, where known findings are sought"))?;
+    let mut found = Vec::new();
+    collect(directory, DEPTH_MAX, &mut found, &mut Gathered::default());
+    found.sort();
+    Ok(found)
+}
+
 const ADVICE: &str = "name directories that `interlap fuzz --out` or `interlap merge --out` wrote";
 
 /// Collects the findings and the runs in a directory.

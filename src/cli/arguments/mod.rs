@@ -97,7 +97,8 @@ Examples:
   interlap fuzz my_queue.cpp --engine controlled --jobs 8
   interlap fuzz my_queue.cpp --engine rr        recorded, to step through it backwards
   interlap fuzz my_queue.cpp --seed 1 --shard 0/2 --out a     half of the rounds, to be merged
-  interlap fuzz my_queue.cpp --known known.toml --junit junit.xml --sarif findings.sarif";
+  interlap fuzz my_queue.cpp --known known.toml --junit junit.xml --sarif findings.sarif
+  cp -r findings/my_queue-91c2 regressions/; interlap fuzz my_queue.cpp    replays it first";
 
 const MERGE_EXAMPLES: &str = "\
 Examples:
@@ -171,6 +172,11 @@ pub struct Fuzz {
     /// minimize
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub shrink: Duration,
+    /// Directory of known findings, such as copies of those of earlier runs: each is replayed first
+    /// with this build, in half of the time at most, and a regression if it shows again. Default:
+    /// the folder `regressions` beside the adapter, if there is one
+    #[arg(long, value_name = "DIR")]
+    pub regress: Option<PathBuf>,
     /// Write a page of the run for a browser: what was exercised, what was not, how counts grew
     #[arg(long, value_name = "PAGE")]
     pub html: Option<PathBuf>,

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 
 use super::adapters::{Adapters, harness_program};
 use super::ci::{self, Reports};
-use super::{overview, print_json, shrink, stop_flag, trust};
+use super::{overview, print_json, regress, shrink, stop_flag, trust};
 use crate::adapter::compile::{self, Compiled, Request};
 use crate::campaign::ledger::Ledger;
 use crate::cli::arguments;
@@ -56,13 +56,15 @@ fn find(
     let (adapters, began) = (Adapters::open()?, SystemTime::now());
     let (plan, stop) = (plan(args, &adapters)?, stop_flag()?);
     check_rr(&plan)?;
+    let replayed = regress::before(args, &plan, known, &adapters, &stop)?;
     let attempt = |plan: Plan, spent: Option<Duration>| -> Result<(Options, Summary, Left)> {
         let leave_after =
             args.workload.engine.leave_after(args.run.duration).filter(|_| spent.is_none());
         let options = options(args, plan, &adapters, &stop)?;
-        let left = args.run.duration.saturating_sub(spent.unwrap_or_default());
-        let (known, time) = (known.clone(), TimeLimit::of(left));
-        let options = Options { known, time, leave_after, ..options };
+        let spent = spent.unwrap_or_default() + replayed.spent;
+        let time = TimeLimit::of(args.run.duration.saturating_sub(spent));
+        let (known, regressions) = (known.clone(), Arc::clone(&replayed.found));
+        let options = Options { known, regressions, time, leave_after, ..options };
         let (summary, left) = carry_out(args, &options)?;
         Ok((options, summary, left))
     };
@@ -78,12 +80,12 @@ fn find(
         None => Ok(()),
     });
     reports.write(
-        vec![run::result(&summary, &options.plan)],
+        { replayed.runs }.into_iter().chain([run::result(&summary, &options.plan)]).collect(),
         summary.findings.iter().collect(),
         out,
     )?;
     if args.run.format.json {
-        print_json(out, &run::Json::new(&summary, &options.plan, &ledger))?;
+        print_json(out, &run::Json::new(&summary, &options.plan, &ledger, &replayed.counts))?;
     } else if !reports.take_stdout() {
         write!(out, "{}", run::summary(&summary, &ledger, &options.plan, args.verbose));
         let seen = known::count_issues(summary.findings.iter().map(|stored| &stored.finding));
@@ -150,6 +152,7 @@ fn options(
         rounds_max: args.rounds.map(|rounds| rounds.saturating_add(WARM_UP_ROUNDS)),
         findings_max: args.findings as usize,
         known: KnownIssues::default(),
+        regressions: Arc::default(),
         hang_max,
         directory: args.out.clone(),
         trace: args.trace.clone(),
@@ -292,27 +295,44 @@ pub fn rerun_options(
     run: &arguments::Run,
     stop: Arc<AtomicBool>,
 ) -> Result<Options> {
-    let (plan, wanted) = (&finding.plan, &finding.signature);
-    let Compiled { library, inputs, .. } = Adapters::open()?.compile(plan, trusted)?;
+    let options = options_for(&Adapters::open()?, finding.plan.clone(), trusted, stop)?;
     Ok(Options {
-        plan: plan.clone(),
+        time: TimeLimit::of(run.duration),
+        hang_max: run.hang_with(finding.plan.engine),
+        directory: directory.to_path_buf(),
+        wanted: Some(finding.signature.clone()),
+        ..options
+    })
+}
+
+/// The options of a run of a stored plan, without limits.
+pub fn options_for(
+    adapters: &Adapters,
+    plan: Plan,
+    trusted: Trusted,
+    stop: Arc<AtomicBool>,
+) -> Result<Options> {
+    let Compiled { library, inputs, .. } = adapters.compile(&plan, trusted)?;
+    Ok(Options {
+        jobs: jobs_for(plan.engine, None).0,
+        plan,
         trusted,
         // What is found again is compared, or made smaller: it is marked as the finding was.
         key: None,
-        jobs: jobs_for(plan.engine, None).0,
         shard: Shard::ALL,
         library,
         harness: harness_program()?,
         sources: Sources::of_inputs(inputs),
-        time: TimeLimit::of(run.duration),
+        time: TimeLimit::none(),
         rounds_max: None,
         findings_max: usize::MAX,
         known: KnownIssues::default(),
-        hang_max: run.hang_with(plan.engine),
-        directory: directory.to_path_buf(),
+        regressions: Arc::default(),
+        hang_max: Duration::MAX,
+        directory: PathBuf::new(),
         trace: None,
         stop,
-        wanted: Some(wanted.clone()),
+        wanted: None,
         leave_after: None,
     })
 }

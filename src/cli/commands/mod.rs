@@ -24,6 +24,8 @@
 //!   be compiled and run.
 //! - `recording`: `interlap replay` of a recording by rr: replays it and compares the history, or
 //!   opens it in a debugger, which replaces this process and so has its terminal.
+//! - `regress`: Replays known findings before a run, in the run's own build of the adapter: those
+//!   that show again are regressions.
 //! - `replay`: `interlap replay` and `interlap show`: reruns a stored finding, or prints it.
 //! - `shrink`: `interlap shrink`: minimizes a finding; also minimizes the findings of `interlap
 //!   fuzz`.
@@ -48,6 +50,7 @@ mod overview;
 mod page;
 mod place;
 mod recording;
+mod regress;
 mod replay;
 mod shrink;
 mod source;

@@ -184,6 +184,7 @@ fn properties(stored: &Stored) -> Value {
         "confirmed": finding.confirmed,
         "size": finding.shrunk.as_ref().map(|shrunk| shrunk.size),
         "known": finding.known,
+        "regression": finding.regression,
     })
 }
 
