@@ -101,11 +101,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cxxabi.h>
 #include <exception>
 #include <new>
 #include <string>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
+
+/* interlap's, where it runs the target: the process ends for an exception of this type. */
+extern "C" __attribute__((weak)) void il_exception_ends(const char *type, const char *what);
 
 namespace interlap {
 
@@ -567,7 +572,7 @@ template <class T> struct functions {
     static constexpr bool has_local = !std::is_same_v<local, no_local>;
 
     /* An exception that leaves the structure ends the process here, inside a handler, so that
-       std::terminate names it: interlap reports its type and message as a finding. */
+       std::terminate knows it: see exception_ends. */
     template <class F> static auto guarded(F f) noexcept -> decltype(f()) {
         try {
             return f();
@@ -701,8 +706,35 @@ template <class T> constexpr void check_methods() {
 }
 #undef INTERLAP_FITS
 
+/* Tells interlap of an exception for which the process ends, wherever it was to be caught: it
+   leaves the structure, a noexcept function, or a thread. Then std::terminate goes on. */
+inline std::terminate_handler terminate_before = nullptr;
+__attribute__((no_sanitize("thread"))) inline void exception_ends() {
+    const std::type_info *type = abi::__cxa_current_exception_type();
+    if (type != nullptr && il_exception_ends != nullptr) {
+        try {
+            throw;
+        } catch (const std::exception &thrown) {
+            il_exception_ends(type->name(), thrown.what());
+        } catch (const std::string &thrown) {
+            il_exception_ends(type->name(), thrown.c_str());
+        } catch (const char *thrown) {
+            il_exception_ends(type->name(), thrown);
+        } catch (...) {
+            il_exception_ends(type->name(), "");
+        }
+    }
+    terminate_before();
+}
+inline bool watches_exceptions() {
+    terminate_before = std::set_terminate(exception_ends);
+    return true;
+}
+
 template <class T> const il_target *target() {
     check_methods<T>();
+    static const bool watches = watches_exceptions();
+    (void)watches;
     static_assert(operations_of<T>::count() > 0,
                   "this class has none of the methods that interlap.hpp lists");
     static constexpr operations_of<T> operations;

@@ -56,10 +56,57 @@ pub fn install() {
     }
 }
 
+/// The thread for whose signal the process ends.
+static ENDING: AtomicU64 = AtomicU64::new(0);
+
+/// Whether this is the first signal that ends the process. If there is one of another thread, waits
+/// for the end. If there is one of this thread, looking at its stack has faulted: ends the process
+/// for that one.
+fn is_first() -> bool {
+    // Not through the C library, whose function is interposed.
+    let me = rustix::thread::gettid().as_raw_nonzero().get() as u64;
+    match ENDING.compare_exchange(0, me, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => return true,
+        Err(ending) if ending != me => wait_for_end(),
+        Err(_) => {}
+    }
+    let signal = word(area::WORD_SIGNAL).map_or(0, |signal| signal.load(Ordering::Relaxed)) as i32;
+    // SAFETY: async-signal-safe functions with structures made here. The handler of this signal is
+    // under way, so it is blocked, and its action is the default one.
+    unsafe {
+        let mut signals: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut signals);
+        libc::sigaddset(&mut signals, signal);
+        libc::raise(signal);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &signals, ptr::null_mut());
+    }
+    false
+}
+
+/// Waits for the end of the process, which another thread brings about.
+pub fn wait_for_end() -> ! {
+    loop {
+        // SAFETY: has no preconditions.
+        unsafe { libc::pause() };
+    }
+}
+
+/// Notes where the calling thread is in the target, unless the place of a throw is known.
+fn note_stack() {
+    let known = word(area::WORD_FAULT_STACK).is_none_or(|at| at.load(Ordering::Relaxed) != 0);
+    if !known {
+        let most = area::FAULT_STACK_MAX;
+        crate::stacks::of_target(most, |frame, at| store(area::WORD_FAULT_STACK + frame, at));
+    }
+}
+
 /// Runs on the faulting thread. All it does is async-signal-safe, except the controlled engine's
 /// [`last_words`](crate::controlled::last_words), which come after what must be noted. SA_RESETHAND
 /// has restored the default action, so the signal raised here ends the process when this returns.
 pub extern "C" fn note(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    if !is_first() {
+        return;
+    }
     // SAFETY: the kernel's.
     let address = unsafe { (*info).si_addr() } as u64;
     store(area::WORD_ADDRESS, address);
@@ -73,6 +120,7 @@ pub extern "C" fn note(signal: i32, info: *mut libc::siginfo_t, context: *mut li
         unsafe { libc::write(2, words.as_ptr().cast(), words.len()) };
     }
     note_growth();
+    note_stack();
     crate::marker::interlap_fault();
     // Under control, `raise` is interposed, and a scheduling point.
     crate::controlled::release();

@@ -100,6 +100,9 @@ impl Target {
             unsafe { library.get(b"interlap_target\0") }.map_err(|_| NO_TARGET.to_string())?;
         // SAFETY: interlap_target takes nothing and returns a pointer.
         let description = unsafe { entry() };
+        // SAFETY: only the function's address is used, as that of the function of this name.
+        let throw = unsafe { library.get::<*mut c_void>(b"__cxa_throw\0") };
+        crate::exceptions::note_library(throw.ok().map(Symbol::into_raw));
         std::mem::forget(library);
         // SAFETY: non-null as checked inside; it points to a description that lives as long as
         // the library, which is never unloaded.

@@ -13,6 +13,7 @@ mod clock;
 mod controlled;
 mod disturb;
 mod drain;
+mod exceptions;
 mod fault;
 mod forked;
 mod library;
@@ -183,8 +184,9 @@ fn run(job: &Job, pipe: &mut Pipe, wait: fn() -> io::Result<()>) -> Result<Frame
     let code = code_range(&job.library);
     let mut area = Area::create()?;
     fault::watch(&area);
+    stacks::note_target(code);
     if !controlled && !recorded {
-        stacks::answer(code);
+        stacks::answer();
     }
     pipe.send(&Frame::Hello(Box::new(Hello {
         version: TRACE_VERSION,

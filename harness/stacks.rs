@@ -70,14 +70,32 @@ fn system_call(at: usize) -> (bool, bool) {
 /// The code of the target's library: stacks have only addresses inside of it.
 static CODE: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 
-/// From now on threads answer the main program, while native threads call the target with this
-/// code.
-pub fn answer(code: Option<CodeRange>) {
-    let Some(code) = code else { return };
-    CODE[0].store(code.start as usize, Ordering::Relaxed);
-    CODE[1].store(code.end as usize, Ordering::Relaxed);
+/// The target has been loaded, and has this code.
+pub fn note_target(code: Option<CodeRange>) {
+    if let Some(code) = code {
+        CODE[0].store(code.start as usize, Ordering::Relaxed);
+        CODE[1].store(code.end as usize, Ordering::Relaxed);
+    }
     // The first walk of a process sets up the unwinder, which is not safe in a signal handler.
     walk(|_| true);
+}
+
+/// Passes the addresses in the target's code on the caller's stack, the innermost first, with their
+/// numbers; no more than `most`.
+pub fn of_target(most: usize, mut take: impl FnMut(usize, u64)) {
+    let code = CODE[0].load(Ordering::Relaxed)..CODE[1].load(Ordering::Relaxed);
+    let mut frames = 0;
+    walk(|at| {
+        if code.contains(&at) && frames < most {
+            take(frames, at as u64);
+            frames += 1;
+        }
+        frames < most
+    });
+}
+
+/// From now on native threads answer the main program.
+pub fn answer() {
     // SAFETY: sigaction with a zeroed structure, a handler of the SA_SIGINFO form and an empty
     // mask. SA_RESTART: what a thread waits for is the same after the signal.
     unsafe {
@@ -127,15 +145,7 @@ fn note(context: *mut c_void) {
     };
     let Some(thread) = thread.filter(|thread| *thread <= area::THREADS_MAX as u64) else { return };
     let words = area::word_of_thread(thread as usize);
-    let code = CODE[0].load(Ordering::Relaxed)..CODE[1].load(Ordering::Relaxed);
-    let mut frames = 0;
-    walk(|at| {
-        if code.contains(&at) {
-            fault::store(words + area::STACK_AT + frames, at as u64);
-            frames += 1;
-        }
-        frames < area::STACK_MAX
-    });
+    of_target(area::STACK_MAX, |frame, at| fault::store(words + area::STACK_AT + frame, at));
     fault::store(words + area::DOES_AT, does(context));
     answered.fetch_add(1, Ordering::Release);
 }

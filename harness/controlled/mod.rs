@@ -21,5 +21,7 @@ mod watch;
 
 pub use self::core::layout::RESERVED_MIB;
 pub use accesses::stamp;
-pub use job::{is_stack_used_up, last_words, load, release, rounds, warning};
+pub use job::{
+    enter, is_stack_used_up, last_words, leave, load, release, rounds, run_alone, warning,
+};
 pub use state::growth;

@@ -11,6 +11,23 @@ pub fn readable(symbol: &str) -> String {
     without_long_arguments(&demangled(symbol))
 }
 
+/// Whether the symbol is that of a function of interlap.hpp.
+pub fn is_interlaps(symbol: &str) -> bool {
+    symbol.starts_with("_ZN8interlap6detail") || symbol.starts_with("_ZZN8interlap6detail")
+}
+
+/// The class for which interlap.hpp has a function with this symbol. Where the compiler moved
+/// unlikely code of the class out of a function, no other function is known there.
+pub fn class_of(symbol: &str) -> String {
+    let name = demangled(symbol);
+    let of_class = |template: &str| {
+        let (_, arguments, _) = split_at_arguments(&name[name.find(template)?..])?;
+        Some(without_long_arguments(&arguments[1..arguments.len() - 1]))
+    };
+    let class = ["interlap::detail::functions<", "interlap::detail::offer<"];
+    class.into_iter().find_map(of_class).unwrap_or_else(|| "the adapter".to_string())
+}
+
 /// The demangled name; for C++ without parameters.
 fn demangled(symbol: &str) -> String {
     if let Ok(name) = rustc_demangle::try_demangle(symbol) {
@@ -89,6 +106,14 @@ fn split_at_arguments(name: &str) -> Option<(&str, &str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn functions_of_interlap_have_a_class() {
+        let call = "_ZN8interlap6detail9functionsI5QueueE4callEPvS3_P7il_call.cold";
+        assert!(is_interlaps(call) && !is_interlaps("_ZN5Queue4pushEl"));
+        assert_eq!(class_of(call), "Queue");
+        assert_eq!(class_of("_ZN8interlap6detail7is_waitEv"), "the adapter");
+    }
 
     #[test]
     fn names_are_those_of_the_language() {

@@ -10,7 +10,7 @@ use addr2line::Loader;
 
 use super::debug_file::DebugFile;
 use super::loops::Code;
-use super::names::{is_mangled, readable};
+use super::names::{class_of, is_interlaps, is_mangled, readable};
 
 /// The source lines of one library.
 pub struct SourceLines {
@@ -121,6 +121,9 @@ impl SourceLines {
     }
 
     fn with_readable_name(&mut self, source: Source) -> Source {
+        if source.is_own && is_interlaps(&source.function) {
+            return Source { function: class_of(&source.function), ..source };
+        }
         let name = self.names.entry(source.function).or_insert_with_key(|symbol| readable(symbol));
         Source { function: name.clone(), ..source }
     }
@@ -153,6 +156,13 @@ impl SourceLines {
     }
 }
 
+/// The name of a type as C++ writes it, whose name for the linker is this.
+pub fn type_name(mangled: &str) -> String {
+    // Types of one library alone are marked like this.
+    let name = readable(&format!("_ZTS{}", mangled.trim_start_matches('*')));
+    name.strip_prefix("typeinfo name for ").map_or(mangled.to_string(), str::to_string)
+}
+
 /// The file of a function that only the symbol table names.
 const UNKNOWN_FILE: &str = "??";
 
@@ -164,12 +174,13 @@ impl Frame {
         if is_better { Frame { symbol: symbol.to_string(), ..self } } else { self }
     }
 
-    /// Whether it is in a header of the compiler. Those of GCC for one machine are in
-    /// /usr/include/x86_64-linux-gnu/c++.
+    /// Whether it is in a header of the compiler or of the C library. Those of GCC for one machine
+    /// are in /usr/include/x86_64-linux-gnu/c++, functions of the C library in ../bits.
     fn is_compilers(&self) -> bool {
         let file = self.file.to_string_lossy();
         let cxx = file.contains("/include/") && file.contains("/c++/");
-        cxx || ["/lib/gcc/", "/lib/clang/"].iter().any(|part| file.contains(part))
+        let c = file.starts_with("/usr/include/") && file.contains("/bits/");
+        cxx || c || ["/lib/gcc/", "/lib/clang/"].iter().any(|part| file.contains(part))
     }
 
     /// Whether it calls the adapter's methods: it is in a header of interlap, or what a macro of
@@ -181,10 +192,9 @@ impl Frame {
 
     /// Whether only the symbol table names it, and as one of those.
     fn is_foreign_by_name(&self) -> bool {
-        const FOREIGN: [&str; 6] =
-            ["_ZSt", "_ZNSt", "_ZNKSt", "_ZN9__gnu_cxx", "_ZNK9__gnu_cxx", "_ZN8interlap6detail"];
-        self.file == Path::new(UNKNOWN_FILE)
-            && FOREIGN.iter().any(|start| self.symbol.starts_with(start))
+        const FOREIGN: [&str; 5] = ["_ZSt", "_ZNSt", "_ZNKSt", "_ZN9__gnu_cxx", "_ZNK9__gnu_cxx"];
+        let is_foreign = FOREIGN.iter().any(|start| self.symbol.starts_with(start));
+        self.file == Path::new(UNKNOWN_FILE) && (is_foreign || is_interlaps(&self.symbol))
     }
 
     fn is_own(&self) -> bool {

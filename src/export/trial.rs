@@ -59,6 +59,9 @@ pub fn shows(directory: &Path, limits: Limits, failure: &Failure) -> Result<bool
         Failure::Violation { .. } => status.code() == Some(1) && said("REPRODUCED"),
         Failure::Fault { kind, .. } => match kind {
             FaultKind::Signal(signal) => status.signal() == Some(*signal),
+            FaultKind::Exception => {
+                status.signal() == Some(libc::SIGABRT) && said("terminate called")
+            }
             FaultKind::Exit(code) => {
                 status.code() == Some(*code) && !said("not seen in") && !said("do not return")
             }

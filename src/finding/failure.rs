@@ -7,7 +7,7 @@ use super::locations::Occurrence;
 use crate::check::{Explanation, Partials};
 use crate::core::history::{History, OperationId};
 use crate::core::operation::Status;
-use crate::process::fault::{Fault, FaultKind, Hang};
+use crate::process::fault::{Exception, Fault, FaultKind, Hang};
 use crate::trace::area::Stage;
 use crate::trace::frame::{Deed, When, Who};
 
@@ -50,9 +50,21 @@ pub enum Failure {
         /// Of a hang of native threads: where those are that the target holds up.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         places: Vec<FaultPlace>,
+        /// The exception that ended the process, and the call that it came out of.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exception: Option<Box<Escaped>>,
         /// What the target printed about the fault.
         message: Option<String>,
     },
+}
+
+/// An exception that nobody caught.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Escaped {
+    #[serde(flatten)]
+    pub exception: Exception,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<Call>,
 }
 
 /// What must be known about the history of a violation.
@@ -103,6 +115,10 @@ impl Failure {
             hang: fault.hang,
             steps: fault.steps.as_ref().map(|steps| steps.steps),
             places: places.collect(),
+            exception: fault.exception.clone().map(|exception| {
+                let call = fault.thread.and_then(|thread| last_call(&fault.history, thread));
+                Box::new(Escaped { exception, call })
+            }),
             message: fault.message(),
         }
     }
@@ -120,9 +136,14 @@ impl Failure {
 /// The last call of the thread, if it is this one and has not returned.
 fn call_under_way(history: &History, who: Who) -> Option<Call> {
     let When::InCall(number) = who.when else { return None };
-    let threads = || history.threads.iter().filter(|own| own.client == who.thread);
-    let calls = threads().map(|own| own.operations().len()).sum::<usize>();
-    let own = threads().next_back().filter(|_| calls == number as usize)?;
+    let threads = history.threads.iter().filter(|own| own.client == who.thread);
+    let calls = threads.map(|own| own.operations().len()).sum::<usize>();
+    last_call(history, who.thread).filter(|_| calls == number as usize)
+}
+
+/// The last call of the thread, if it has not returned.
+fn last_call(history: &History, thread: u32) -> Option<Call> {
+    let own = history.threads.iter().rfind(|own| own.client == thread)?;
     let last = own.operations().last().filter(|last| last.status == Status::Pending)?;
     Some(Call { op: last.op, args: own.args(last).to_vec() })
 }

@@ -48,7 +48,7 @@ use interleaving::Place;
 use signature::Signature;
 use sources::Sources;
 
-pub use failure::{Circumstance, Failure, FaultPlace};
+pub use failure::{Circumstance, Escaped, Failure, FaultPlace};
 pub use identity::Identity;
 pub use shown::{SHOWN_MAX, SHOWN_WHOLE};
 pub use shrunk::{Shrunk, Size};

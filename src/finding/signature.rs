@@ -41,11 +41,7 @@ impl Signature {
             FaultKind::Detected(DetectedKind::Hang) => FaultKind::Hang,
             kind => kind,
         };
-        let said = || {
-            let location = fault.location.as_ref().map(ToString::to_string);
-            location.or_else(|| fault.message()).map(|said| Site::Text(without_digits(&said)))
-        };
-        Signature::Fault { kind, stage: fault.stage, site: fault.site().or_else(said) }
+        Signature::Fault { kind, stage: fault.stage, site: fault.site() }
     }
 
     /// The operations of a violation; none of a fault.
@@ -117,18 +113,6 @@ impl PartialOrd for Signature {
     fn partial_cmp(&self, other: &Signature) -> Option<Ordering> {
         Some(self.cmp(other))
     }
-}
-
-/// The text with each run of digits replaced by `#`: addresses and numbers differ between runs.
-fn without_digits(text: &str) -> String {
-    let mut plain = String::new();
-    for c in text.chars() {
-        let c = if c.is_ascii_digit() { '#' } else { c };
-        if c != '#' || !plain.ends_with('#') {
-            plain.push(c);
-        }
-    }
-    plain
 }
 
 /// Serializes a signature as two fields: `signature` is its text for people and scripts, and

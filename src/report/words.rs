@@ -63,6 +63,9 @@ pub fn fault(failure: &Failure) -> String {
             let signal = signal_name(*signal);
             format!("{who} crashed with {signal}{address} while {doing}{place}.")
         }
+        FaultKind::Exception => {
+            format!("{who} ended the process by an exception, {}, while {doing}.", thrown(failure))
+        }
         FaultKind::Exit(code) => {
             format!("The target ended the process with exit status {code} while {doing}.")
         }
@@ -103,6 +106,17 @@ pub fn fault(failure: &Failure) -> String {
             }
         }
     }
+}
+
+/// "std::runtime_error, thrown in Queue::grow at queue.hpp:31 during enqueue(7)".
+fn thrown(failure: &Failure) -> String {
+    let Failure::Fault { exception: Some(escaped), line, .. } = failure else {
+        return "which nobody caught".to_string();
+    };
+    let mut words = escaped.exception.of.clone();
+    words.extend(line.as_ref().map(|line| format!(", thrown in {}", source(line))));
+    words.extend(escaped.call.as_ref().map(|made| format!(" during {}", call(made))));
+    words
 }
 
 fn detected(kind: DetectedKind, who: &str, steps: u64) -> String {
@@ -351,6 +365,7 @@ mod tests {
             hang: None,
             steps: Some(7),
             places,
+            exception: None,
             message: None,
         }
     }

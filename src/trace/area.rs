@@ -14,6 +14,10 @@
 //! word 67 + 16t   when asked: 1 it runs, 2 it waits, else the address of the futex it waits for
 //! word 68 + 16t   checksum of the complete records so far: a packed [`Seal`]
 //! word 69 + 16t   when asked: addresses in the target's code on its stack, the innermost first
+//! word 1104      addresses in the target's code on the stack of a fatal signal, or of the throw
+//!                that led to it, the innermost first
+//! word 1120      the mangled type of the exception that ended the process
+//! word 1152      its text
 //! byte 12288     the outbox: frames of finished rounds that are not on the pipe yet
 //! ```
 //! Words are 64-bit little endian. Thread `threads` is the one that drains. The words of different
@@ -52,7 +56,15 @@ pub const WORD_OUTBOX_SEAL: usize = 15;
 const WORD_TABLE: usize = 64;
 /// Two cache lines: some processors fetch them in pairs.
 const WORDS_PER_THREAD: usize = 16;
-pub const WORDS: usize = WORD_TABLE + WORDS_PER_THREAD * (THREADS_MAX + 1);
+pub const WORD_FAULT_STACK: usize = WORD_TABLE + WORDS_PER_THREAD * (THREADS_MAX + 1);
+/// Its addresses at most.
+pub const FAULT_STACK_MAX: usize = 16;
+/// Texts that end in NUL.
+pub const WORD_EXCEPTION_TYPE: usize = WORD_FAULT_STACK + FAULT_STACK_MAX;
+pub const EXCEPTION_TYPE_WORDS: usize = 32;
+pub const WORD_EXCEPTION_TEXT: usize = WORD_EXCEPTION_TYPE + EXCEPTION_TYPE_WORDS;
+pub const EXCEPTION_TEXT_WORDS: usize = 64;
+pub const WORDS: usize = WORD_EXCEPTION_TEXT + EXCEPTION_TEXT_WORDS;
 
 /// The word with the offset of a thread's records. The next word has their length in bytes.
 pub const fn word_of_thread(thread: usize) -> usize {
@@ -176,6 +188,10 @@ pub struct Snapshot {
     /// The part of the round that the records belong to.
     pub part: u64,
     pub signal: Option<SignalNote>,
+    /// Addresses in the target's code on the stack of the signal, or of the throw that led to it.
+    pub fault_stack: Vec<u64>,
+    /// The mangled type of the exception that ended the process, and its text.
+    pub exception: Option<(String, String)>,
     /// The process had grown so much that its death may not be the target's fault.
     pub grown: bool,
     pub ended: Option<Ended>,
@@ -202,6 +218,11 @@ impl Snapshot {
         let word = |at: usize| {
             u64::from_le_bytes(bytes[at * 8..at * 8 + 8].try_into().expect("eight bytes"))
         };
+        let text = |words: std::ops::Range<usize>| {
+            let bytes = bytes[8 * words.start..8 * words.end].split(|byte| *byte == 0).next();
+            let text = String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned();
+            (!text.is_empty()).then_some(text)
+        };
         if word(WORD_MAGIC) != MAGIC || word(WORD_THREADS) > THREADS_MAX as u64 {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "no record area"));
         }
@@ -224,6 +245,12 @@ impl Snapshot {
                 program_counter: word(WORD_PC),
                 thread: u32::try_from(thread).ok(),
             }),
+            fault_stack: (WORD_FAULT_STACK..WORD_EXCEPTION_TYPE)
+                .map(word)
+                .take_while(|at| *at != 0)
+                .collect(),
+            exception: text(WORD_EXCEPTION_TYPE..WORD_EXCEPTION_TEXT)
+                .map(|of| (of, text(WORD_EXCEPTION_TEXT..WORDS).unwrap_or_default())),
             grown: word(WORD_GROWN) != 0,
             ended: Ended::from_word(word(WORD_ENDED)),
             ended_thread: u32::try_from(thread).ok(),

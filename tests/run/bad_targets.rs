@@ -1,6 +1,7 @@
 //! Targets that crash, exit, hang, throw, fork, print, leak or break the contract: the program
 //! survives them, reports what happened, and keeps what was recorded.
 
+use interlap::core::operation::Op;
 use interlap::finding::Failure;
 use interlap::process::fault::{FaultKind, Hang};
 use interlap::report::words::{NOTHING_FOUND, RENEWED, REPRODUCE_WITH};
@@ -66,7 +67,12 @@ fn an_operation_under_way_at_the_crash_is_pending() {
 fn a_failed_assertion_is_quoted() {
     fault(&enqueue("assert(added < 20);"), |what| {
         let is_quoted = said(what, "Assertion `added < 20' failed");
-        is_quoted && is_of(what, FaultKind::Signal(libc::SIGABRT))
+        // Not that of the C library that ends the process.
+        let Failure::Fault { line, .. } = what else { return false };
+        let place = line.as_ref().map(|line| &*line.function);
+        is_quoted
+            && is_of(what, FaultKind::Signal(libc::SIGABRT))
+            && place == Some("Queue::enqueue")
     });
 }
 
@@ -74,7 +80,12 @@ fn a_failed_assertion_is_quoted() {
 fn an_exception_is_quoted() {
     let text = dequeue("if (added > 20) throw std::runtime_error(\"lost my head\");");
     fault(&text, |what| {
-        said(what, "lost my head") && is_of(what, FaultKind::Signal(libc::SIGABRT))
+        let Failure::Fault { exception: Some(escaped), line: Some(line), .. } = what else {
+            return false;
+        };
+        let of = escaped.exception.of == "std::runtime_error" && line.line == 25;
+        let call = escaped.call.as_ref().is_some_and(|call| call.op == Op::Dequeue);
+        said(what, "lost my head") && of && call && is_of(what, FaultKind::Exception)
     });
 }
 
@@ -218,6 +229,7 @@ mod snapshots {
                 hang: Some(Hang { seconds: 1, running: 1, waiting: 2 }),
                 steps: None,
                 places: Vec::new(),
+                exception: None,
                 message: None,
             })
         };

@@ -34,7 +34,13 @@ impl FoundFault {
     /// Asserts that this signal ended the process, after a message with these words.
     #[track_caller]
     pub fn crashed(self, signal: i32, said: &str) -> FoundFault {
-        assert_eq!(self.kind, FaultKind::Signal(signal));
+        self.ended(FaultKind::Signal(signal), said)
+    }
+
+    /// Asserts that the process ended like this, after a message with these words.
+    #[track_caller]
+    pub fn ended(self, kind: FaultKind, said: &str) -> FoundFault {
+        assert_eq!(self.kind, kind);
         assert!(self.message.contains(said), "no {said:?} in {:?}", self.message);
         self
     }

@@ -12,6 +12,25 @@ pub fn release() {
     control::set_controls(false);
 }
 
+/// Leaves control for a while; gives what [`enter`] wants.
+pub fn leave() -> bool {
+    control::set_controls(false)
+}
+
+/// Is under control again, if it was.
+pub fn enter(controls: bool) {
+    if controls {
+        control::set_controls(true);
+    }
+}
+
+/// Under control, no other thread of the target runs from now on, unless this one waits.
+pub fn run_alone() {
+    if control::controls() {
+        engine::set_exclusive(true);
+    }
+}
+
 /// Whether a thread with this stack pointer is under control and has used all of its stack.
 pub fn is_stack_used_up(stack_pointer: u64) -> bool {
     layout::is_used_up(stack_pointer as usize)

@@ -10,6 +10,6 @@ mod load;
 mod round;
 mod rounds;
 
-pub use last_words::{is_stack_used_up, last_words, release};
+pub use last_words::{enter, is_stack_used_up, last_words, leave, release, run_alone};
 pub use load::{load, warning};
 pub use rounds::rounds;

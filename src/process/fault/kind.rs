@@ -11,6 +11,8 @@ use crate::trace::frame::DetectedKind;
 pub enum FaultKind {
     /// A signal: its number.
     Signal(i32),
+    /// An exception that nobody caught.
+    Exception,
     /// The target ended the process with this status.
     Exit(i32),
     /// No call returned and no round ended within the time limit.
@@ -54,6 +56,7 @@ impl FaultKind {
     pub fn name(&self) -> String {
         match self {
             FaultKind::Signal(signal) => signal_name(*signal).to_string(),
+            FaultKind::Exception => "exception".to_string(),
             FaultKind::Exit(code) => format!("exit({code})"),
             FaultKind::Hang => "hang".to_string(),
             FaultKind::OutOfMemory => "out of memory".to_string(),
@@ -74,7 +77,12 @@ pub fn names() -> Vec<String> {
     let kinds = SIGNALS.iter().map(|(signal, _)| FaultKind::Signal(*signal));
     let kinds = kinds.chain(detected.map(FaultKind::Detected));
     kinds
-        .chain([FaultKind::Exit(1), FaultKind::OutOfMemory, FaultKind::Killed])
+        .chain([
+            FaultKind::Exception,
+            FaultKind::Exit(1),
+            FaultKind::OutOfMemory,
+            FaultKind::Killed,
+        ])
         .chain(Ended::ALL.map(FaultKind::Harmed))
         .map(|kind| kind.name())
         .collect()

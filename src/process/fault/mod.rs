@@ -2,10 +2,12 @@
 //! It is put together from what the process left (exit status, record area, output, the engine's
 //! last frame), and has the history up to that moment.
 //!
+//! - `exception`: An exception that ended a process.
 //! - `kind`: How a process ended: the kinds of faults and their names.
 //! - `site`: Where a fault is, without what differs between two sightings of it: a part of its
 //!   signature.
 
+mod exception;
 mod kind;
 mod site;
 
@@ -20,6 +22,7 @@ use crate::trace::frame::{
 };
 use crate::trace::records::{Reader, RecordError};
 
+pub use exception::Exception;
 pub use kind::{FaultKind, Hang, names};
 pub use site::{Site, SiteLine};
 
@@ -68,8 +71,10 @@ pub struct Fault {
     pub thread: Option<u32>,
     /// The address that could not be accessed.
     pub address: Option<u64>,
-    program_counter: Option<u64>,
-    /// The source line of the fault, if known.
+    /// Where a signal came, and what called the code there.
+    stack: Vec<u64>,
+    pub exception: Option<Exception>,
+    /// The source line of the fault, if known; of an exception, that of the throw.
     pub location: Option<Source>,
     /// What the engine reports, the fault itself first.
     pub places: Vec<FaultPlace>,
@@ -113,7 +118,8 @@ impl Fault {
             threads: 0,
             thread: None,
             address: None,
-            program_counter: None,
+            stack: Vec::new(),
+            exception: None,
             location: None,
             places: Vec::new(),
             steps: None,
@@ -149,7 +155,17 @@ impl Fault {
             }
             let memory = matches!(note.signal, libc::SIGSEGV | libc::SIGBUS);
             self.address = memory.then_some(note.address);
-            self.program_counter = Some(note.program_counter);
+            self.stack =
+                [note.program_counter].into_iter().chain(snapshot.fault_stack.clone()).collect();
+        }
+        if self.kind == FaultKind::Signal(libc::SIGABRT) {
+            let noted = snapshot.exception.as_ref().map(|(of, text)| Exception::new(of, text));
+            self.exception = noted.or_else(|| Exception::from_output(&self.output));
+            if self.exception.is_some() {
+                self.kind = FaultKind::Exception;
+                // Not where the signal came.
+                self.stack = snapshot.fault_stack.clone();
+            }
         }
         if let Some(ended) = snapshot.ended {
             self.kind = FaultKind::Harmed(ended);
@@ -227,13 +243,12 @@ impl Fault {
     pub fn locate(&mut self, lines: &mut SourceLines, code: Option<CodeRange>) {
         let Some(code) = code else { return };
         let inside = |at: Option<u64>| at.filter(|at| (code.start..code.end).contains(at));
-        let places = self.places.iter_mut().map(|place| (place.code, &mut place.location));
-        let (addresses, locations): (Vec<u64>, Vec<&mut Option<Source>>) = places
-            .chain([(self.program_counter, &mut self.location)])
-            .filter_map(|(at, location)| Some((inside(at)? - code.base, location)))
-            .unzip();
-        for (location, line) in locations.into_iter().zip(lines.sources(&addresses)) {
-            *location = line;
+        let stack = self.stack.iter().filter_map(|at| Some(inside(Some(*at))? - code.base));
+        let stack = lines.sources(&stack.collect::<Vec<u64>>());
+        self.location = stack.into_iter().flatten().find(|source| source.is_own);
+        for place in &mut self.places {
+            let at = inside(place.code).map(|at| at - code.base);
+            place.location = at.and_then(|at| lines.sources(&[at]).pop().flatten());
         }
         let turns =
             matches!(self.kind, FaultKind::Detected(DetectedKind::Livelock | DetectedKind::Hang));
@@ -261,14 +276,18 @@ impl Fault {
 
     /// The line of output that explains the fault: a failed assertion, shortened, or an exception.
     pub fn message(&self) -> Option<String> {
+        if let Some(exception) = &self.exception {
+            return Some(exception.text.clone()).filter(|text| !text.is_empty());
+        }
         let is_explanation = |line: &&str| {
             [
                 "Assertion",
                 "terminate called",
-                "what():",
                 "fatal runtime error",
                 "ERROR:",
                 "corrupt",
+                // "*** stack smashing detected ***", "*** buffer overflow detected ***"
+                " detected ***",
                 "free()",
                 "malloc",
             ]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Fault, FaultKind, FaultPlace};
+use super::{Exception, Fault, FaultKind, FaultPlace};
 use crate::binary::symbols::Source;
 use crate::trace::frame::{Deed, DetectedKind};
 
@@ -16,6 +16,8 @@ pub enum Site {
     Lines(Vec<SiteLine>),
     /// The line of a crash, or else what was printed, without numbers.
     Text(String),
+    /// An exception, its text without numbers, and the function that threw it.
+    Exception { exception: Exception, function: Option<String> },
 }
 
 /// A source line, or a function as a whole.
@@ -45,8 +47,32 @@ impl fmt::Display for Site {
                 f.write_str(&lines.join(", "))
             }
             Site::Text(text) => f.write_str(text),
+            Site::Exception { exception: Exception { of, text }, function } => {
+                f.write_str(of)?;
+                if !text.is_empty() {
+                    write!(f, " \"{text}\"")?;
+                }
+                function.iter().try_for_each(|function| write!(f, " thrown in {function}"))
+            }
         }
     }
+}
+
+/// The text with each number replaced by `#`: addresses and numbers differ between runs.
+fn without_numbers(text: &str) -> String {
+    let (mut plain, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+        let (before, number) = rest.split_at(at);
+        let address = number
+            .strip_prefix("0x")
+            .map(|digits| digits.trim_start_matches(|c: char| c.is_ascii_hexdigit()));
+        rest = address.unwrap_or_else(|| number.trim_start_matches(|c: char| c.is_ascii_digit()));
+        plain += before;
+        if !plain.ends_with('#') {
+            plain.push('#');
+        }
+    }
+    plain + rest
 }
 
 impl FaultPlace {
@@ -65,10 +91,32 @@ impl Fault {
     /// alone. None of a hang of native threads: which of them wait behind those at fault, and
     /// in which functions, is by chance.
     pub fn site(&self) -> Option<Site> {
-        let detected = self.kind.detected();
-        if self.kind == FaultKind::Hang {
-            return None;
+        match self.kind {
+            FaultKind::Hang => None,
+            _ => self.places().or_else(|| self.end()),
         }
+    }
+
+    /// Where the target ended its process, and what was said then.
+    fn end(&self) -> Option<Site> {
+        let said = self.message().map(|said| without_numbers(&said));
+        if let Some(exception) = &self.exception {
+            let text = said.unwrap_or_default();
+            let exception = Exception { text, ..exception.clone() };
+            let function = self.location.as_ref().map(|location| location.function.clone());
+            return Some(Site::Exception { exception, function });
+        }
+        match (&self.location, said) {
+            (Some(location), Some(said)) if self.kind == FaultKind::Signal(libc::SIGABRT) => {
+                Some(Site::Text(format!("{}: {said}", location.function)))
+            }
+            (Some(location), _) => Some(Site::Text(without_numbers(&location.to_string()))),
+            (None, said) => said.map(Site::Text),
+        }
+    }
+
+    fn places(&self) -> Option<Site> {
+        let detected = self.kind.detected();
         let some_loop = self.places.iter().any(|place| place.loops);
         let mut sites: Vec<SiteLine> = Vec::new();
         for place in self.places.iter().filter(|place| place.loops || !some_loop) {
@@ -87,5 +135,17 @@ impl Fault {
         }
         sites.dedup();
         (!sites.is_empty()).then_some(Site::Lines(sites))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_messages_that_differ_in_numbers_are_one() {
+        for (text, plain) in [("a 12 b", "a # b"), ("at 0x7ffab3: 3", "at #: #"), ("x", "x")] {
+            assert_eq!(without_numbers(text), plain);
+        }
     }
 }
