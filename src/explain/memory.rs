@@ -3,16 +3,38 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::visibility::changes_memory;
 use crate::binary::members::{Pointee, Types};
 use crate::finding::interleaving::{Container, Memory as Name, Value};
-use crate::trace::trail::{Act, Event, NEW_BLOCK_BYTE};
+use crate::trace::trail::{Act, Event, is_new_memory};
 
 /// Bits of an address; those above are a tag.
 const ADDRESS_BITS: u32 = 48;
 
+/// Bytes of a value that an event holds.
+const VALUE_BYTES: u32 = 8;
+
 struct Block {
     number: usize,
     size: u64,
+    /// What of it was written: first bytes, and the bytes behind the last.
+    written: BTreeMap<u64, u64>,
+}
+
+impl Block {
+    fn write(&mut self, mut from: u64, mut to: u64) {
+        while let Some((&start, &end)) = self.written.range(..=to).next_back()
+            && end >= from
+        {
+            self.written.remove(&start);
+            (from, to) = (from.min(start), to.max(end));
+        }
+        self.written.insert(from, to);
+    }
+
+    fn is_written(&self, from: u64, to: u64) -> bool {
+        self.written.range(..to).next_back().is_some_and(|(_, end)| *end > from)
+    }
 }
 
 /// A member at an address.
@@ -20,8 +42,6 @@ struct Member {
     name: Name,
     container: Option<Name>,
     points_to: Option<Pointee>,
-    /// Its size, as far as it is one value.
-    bytes: u64,
 }
 
 /// Most passes over the trail to find the types of blocks: a pointer in a block whose type is found
@@ -83,7 +103,8 @@ impl<'a> Memory<'a> {
             Act::Store | Act::Write | Act::ReadModifyWrite | Act::CompareExchange | Act::Buffer
                 if event.size == 8 =>
             {
-                let points_to = self.member(event.address).and_then(|member| member.points_to);
+                let member = self.member(event.address, event.size);
+                let points_to = member.and_then(|member| member.points_to);
                 let target = self.find(event.after & ((1 << ADDRESS_BITS) - 1));
                 if let (Some(of), Some((block, 0))) = (points_to, target) {
                     let (number, size) = (block.number, block.size);
@@ -97,8 +118,9 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// The member at an address, if the type of its block is known.
-    fn member(&self, address: u64) -> Option<Member> {
+    /// The smallest member that an access of so many bytes lies in, as far as its value is known;
+    /// none if the type of its block is not known.
+    fn member(&self, address: u64, size: u32) -> Option<Member> {
         let (block, offset) = self.find(address)?;
         let pointee = *self.known.get(&block.number)?;
         let Pointee { of, is_array, .. } = pointee;
@@ -108,8 +130,13 @@ impl<'a> Memory<'a> {
         if number > 0 && !is_array {
             return None;
         }
+        let size = u64::from(size.clamp(1, VALUE_BYTES));
+        // It lies in several elements, or beyond the object.
+        if offset % bytes + size > bytes {
+            return None;
+        }
         let is_element = is_array && offset % bytes == 0;
-        let spot = self.types.find(of, offset % bytes);
+        let spot = self.types.find(of, offset % bytes, size);
         let spot = spot.or_else(|| is_element.then(|| self.types.element(pointee)))?;
         let (number_of_block, index) = match (self.structure == Some(block.number), is_array) {
             (true, _) => (None, None),
@@ -121,7 +148,6 @@ impl<'a> Memory<'a> {
             name: name(spot.name),
             container: spot.container.map(name),
             points_to: spot.points_to,
-            bytes: spot.bytes,
         })
     }
 
@@ -136,8 +162,21 @@ impl<'a> Memory<'a> {
             gone.iter().for_each(|at| {
                 self.blocks.remove(at);
             });
-            let block = Block { number: self.count, size: event.size.into() };
+            let (size, written) = (event.size.into(), BTreeMap::new());
+            let block = Block { number: self.count, size, written };
             self.blocks.insert(event.address, block);
+        }
+    }
+
+    /// Notes what an event wrote. Call it for each event after naming its values.
+    pub fn note_write(&mut self, event: &Event) {
+        let writes = changes_memory(event) && event.act != Act::Free || event.act == Act::Buffer;
+        if writes
+            && let Some((start, block)) = self.blocks.range_mut(..=event.address).next_back()
+            && event.address - start < block.size
+        {
+            let from = event.address - start;
+            block.write(from, from.saturating_add(event.size.into()));
         }
     }
 
@@ -156,7 +195,12 @@ impl<'a> Memory<'a> {
 
     /// The name of an address.
     pub fn name(&self, address: u64) -> Name {
-        match (self.member(address), self.find(address)) {
+        self.name_of(address, 1)
+    }
+
+    /// The name of what an access of so many bytes uses.
+    pub fn name_of(&self, address: u64, size: u32) -> Name {
+        match (self.member(address, size), self.find(address)) {
             (Some(member), _) => member.name,
             (None, Some((block, offset))) => Name::Block { number: block.number, offset },
             (None, None) => Name::Address(address),
@@ -170,15 +214,23 @@ impl<'a> Memory<'a> {
             Act::Write | Act::Store => true,
             _ => return None,
         };
-        let name = self.member(event.address)?.container?;
+        let name = self.member(event.address, event.size)?.container?;
         Some(Container { name, changes })
     }
 
-    /// The value that an access found, cut to the size of the member at its address.
+    /// The value that an access of so many bytes found.
     pub fn value_at(&self, address: u64, value: u64, size: u32) -> Value {
-        let bytes = self.member(address).map_or(0, |member| member.bytes.min(8) as u32);
-        let size = if matches!(bytes, 1 | 2 | 4) { size.min(bytes) } else { size };
-        self.value(value & (u64::MAX >> (64 - 8 * size.clamp(1, 8))), size)
+        let size = size.clamp(1, VALUE_BYTES);
+        if is_new_memory(value, size) && (size >= 4 || !self.is_written(address, size)) {
+            return Value::Uninitialised;
+        }
+        self.value(value & (u64::MAX >> (64 - 8 * size)), size)
+    }
+
+    /// Whether a part of it was written, as far as is known: what other code writes is not.
+    fn is_written(&self, address: u64, size: u32) -> bool {
+        let found = self.find(address);
+        found.is_none_or(|(block, offset)| block.is_written(offset, offset + u64::from(size)))
     }
 
     /// The name of the block that begins at an address.
@@ -187,12 +239,6 @@ impl<'a> Memory<'a> {
             Some((block, 0)) => Name::Block { number: block.number, offset: 0 },
             _ => self.name(address),
         }
-    }
-
-    /// Whether the value is what the heap fills new blocks with.
-    pub fn is_junk(&self, value: u64, size: u32) -> bool {
-        let bytes = value.to_le_bytes();
-        bytes[..size.clamp(1, 8) as usize].iter().all(|byte| *byte == NEW_BLOCK_BYTE)
     }
 
     /// A value in memory: a pointer into a block, perhaps with a tag, else a number.
@@ -248,5 +294,45 @@ mod tests {
         assert_eq!(memory.value(-2i64 as u64, 8), Value::Number(-2));
         assert_eq!(memory.value((-1i32 as u32).into(), 4), Value::Number(-1));
         assert_eq!(memory.value((-1i32 as u32).into(), 8), Value::Number(4294967295));
+    }
+
+    #[test]
+    fn a_value_is_as_wide_as_its_access() {
+        let types = Types::default();
+        let mut memory = Memory::with_types_from(&[], &types);
+        memory.note(&allocate(0x1000, 64));
+        let value = |value, size| memory.value_at(0x1000, value, size);
+        assert_eq!(value(404, 8), Value::Number(404));
+        assert_eq!(value(404, 1), Value::Number(148));
+        assert_eq!(value(7 << 32 | 3, 16), Value::Bits(7 << 32 | 3));
+        assert_eq!(value(7 << 32 | 3, 4), Value::Number(3));
+    }
+
+    #[test]
+    fn what_nobody_has_written_is_no_value() {
+        let types = Types::default();
+        let mut memory = Memory::with_types_from(&[], &types);
+        memory.note(&allocate(0x1000, 64));
+        let filling = 0xa5a5_a5a5_a5a5_a5a5;
+        let write = |address, size| Event { act: Act::Write, ..allocate(address, size) };
+        memory.note_write(&write(0x1008, 2));
+        memory.note_write(&write(0x1010, 8));
+        memory.note_write(&write(0x100a, 6));
+        let value = |at, size| memory.value_at(at, filling, size);
+        assert_eq!(
+            (value(0x1000, 8), value(0x1007, 1)),
+            (Value::Uninitialised, Value::Uninitialised)
+        );
+        for at in [0x1008, 0x1009, 0x100a, 0x1010, 0x1017] {
+            assert_eq!(value(at, 1), Value::Number(0xa5), "{at:x}");
+        }
+        assert_eq!(value(0x1018, 1), Value::Uninitialised);
+        // A copy of it.
+        assert_eq!(value(0x1010, 8), Value::Uninitialised);
+        assert_eq!(value(0x1000, 3), Value::Uninitialised);
+        assert_eq!(memory.value_at(0x1000, filling << 8, 8), Value::Bits(filling << 8));
+        // The block is another one.
+        memory.note(&allocate(0x1000, 64));
+        assert_eq!(memory.value_at(0x1008, filling, 1), Value::Uninitialised);
     }
 }

@@ -29,7 +29,7 @@ use crate::finding::source_text::Texts;
 use crate::finding::{Failure, FaultPlace, Stored};
 use crate::trace::frame::{Deed, When};
 use crate::trace::rounds::Round;
-use crate::trace::trail::{Act, Event};
+use crate::trace::trail::{Act, Event, is_new_memory};
 use memory::Memory;
 use visibility::CallSpan;
 
@@ -117,6 +117,7 @@ impl TracedRound<'_> {
                 container: memory.container(event),
                 changes: visibility::changes_memory(event),
             };
+            memory.note_write(event);
             rows.push(((event.step, 1, at), row));
         }
         rows
@@ -220,18 +221,24 @@ fn is_crash_of_access(events: &[Event]) -> bool {
 }
 
 fn action(event: &Event, memory: &Memory) -> Action {
-    let at = memory.name(event.address);
+    let at = match event.act {
+        // The size is none of memory.
+        Act::Acquire | Act::Release | Act::Block | Act::Wake | Act::Crash => {
+            memory.name(event.address)
+        }
+        _ => memory.name_of(event.address, event.size),
+    };
     let value = |value| memory.value_at(event.address, value, event.size);
     let (before, after) = (event.before, event.after);
     let from = || {
-        let is_known = before != after && !memory.is_junk(before, event.size);
+        let is_known = before != after && !is_new_memory(before, event.size);
         is_known.then(|| value(before))
     };
     let address = || Some(at.clone()).filter(|_| event.address != 0);
     match event.act {
         Act::Load | Act::Read => Action::Reads { at, value: value(before) },
         // The block's filling: the value came later, and nobody read it.
-        Act::Write if memory.is_junk(after, event.size) => Action::Writes { at },
+        Act::Write if is_new_memory(after, event.size) => Action::Writes { at },
         Act::Store | Act::Write => Action::Sets { at, to: value(after), from: from() },
         Act::Buffer => Action::Buffers { at, to: value(after), from: from() },
         Act::Drain => Action::Drains { at, to: value(after) },

@@ -57,6 +57,8 @@ pub enum Value {
     Number(i64),
     /// Shown in hexadecimal: too large to be read as a number.
     Bits(u64),
+    /// Of memory of the heap that nobody has written.
+    Uninitialised,
     /// A pointer, perhaps with a tag in its upper bits.
     Pointer {
         to: Memory,
@@ -68,7 +70,7 @@ impl Value {
     fn points_to(&self) -> Option<&Memory> {
         match self {
             Value::Pointer { to, .. } => Some(to),
-            Value::Number(_) | Value::Bits(_) => None,
+            Value::Number(_) | Value::Bits(_) | Value::Uninitialised => None,
         }
     }
 }

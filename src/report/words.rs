@@ -275,6 +275,7 @@ fn value(value: &Value) -> String {
     match value {
         Value::Number(number) => number.to_string(),
         Value::Bits(bits) => format!("{bits:#x}"),
+        Value::Uninitialised => "uninitialised memory".to_string(),
         Value::Pointer { to, tag: 0 } => memory(to),
         Value::Pointer { to, tag } => format!("{} with tag {tag}", memory(to)),
     }

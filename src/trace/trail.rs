@@ -14,6 +14,11 @@ pub const EVENTS_FIRST: usize = EVENTS_MAX / 2;
 /// would make a round depend on it.
 pub const NEW_BLOCK_BYTE: u8 = 0xa5;
 
+/// Whether a value of so many bytes is what a new block is filled with.
+pub fn is_new_memory(value: u64, size: u32) -> bool {
+    value.to_le_bytes()[..size.clamp(1, 8) as usize].iter().all(|byte| *byte == NEW_BLOCK_BYTE)
+}
+
 /// What a thread did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Act {

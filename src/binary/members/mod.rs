@@ -80,8 +80,6 @@ pub struct Subobject {
     /// The path of the standard library's container whose internals it belongs to; empty if that
     /// is the object itself.
     pub container: Option<String>,
-    /// The bytes from here to its end.
-    pub bytes: u64,
 }
 
 /// What a pointer points to.
@@ -243,8 +241,9 @@ impl Types {
         }
     }
 
-    /// The subobject at this byte of an object; none if nothing with a name is there.
-    pub fn find(&self, id: TypeId, offset: u64) -> Option<Subobject> {
+    /// The smallest subobject that holds so many bytes from this one on; none if nothing with a
+    /// name is there.
+    pub fn find(&self, id: TypeId, offset: u64, bytes: u64) -> Option<Subobject> {
         let (mut name, mut ty, mut at) = (String::new(), self.resolve(id)?, offset);
         // The last member on the path, and whether it points to an array.
         let (mut outer, mut is_array) = ("", false);
@@ -257,7 +256,8 @@ impl Types {
             if ty.is_std && standard::is_storage(&ty.name) {
                 container = None;
             }
-            let Some(part) = self.part(ty, at) else { break };
+            let holds = |part: &Part| self.bytes(part.of).saturating_sub(at - part.at) >= bytes;
+            let Some(part) = self.part(ty, at).filter(holds) else { break };
             let shown = match ty.is_std {
                 true => standard::user_name(&part.name, outer),
                 false => (!part.name.is_empty()).then_some(&*part.name),
@@ -280,9 +280,8 @@ impl Types {
         if at > 0 {
             name += &format!("+{at}");
         }
-        let bytes = ty.bytes - at.min(ty.bytes);
         let is_named = !name.is_empty() && !name.starts_with('+');
-        is_named.then_some(Subobject { points_to, container, bytes, name })
+        is_named.then_some(Subobject { points_to, container, name })
     }
 
     /// The part at this byte of an object; none for a type without parts.
@@ -362,7 +361,7 @@ impl Types {
         let to = |to| Pointee { is_array: of.is_inner && !is_node(&to), ..to };
         let points_to = ty.and_then(|ty| self.pointee(ty)).map(to);
         let container = of.is_inner.then(String::new);
-        Subobject { name: String::new(), points_to, container, bytes: self.bytes(of.of).max(1) }
+        Subobject { name: String::new(), points_to, container }
     }
 
     /// What an object of this type points to, if it is a pointer or an atomic pointer.

@@ -72,7 +72,7 @@ fn members_are_found_by_their_bytes() {
     let folder = tempfile::tempdir().expect("a folder");
     let types = compiled(folder.path());
     let queue = types.structure().expect("of interlap.hpp");
-    let name = |at| types.find(queue, at).map(|part| part.name);
+    let name = |at| types.find(queue, at, 1).map(|part| part.name);
     for (at, expected) in [
         (0, "count"),
         (4, "count+4"),
@@ -100,9 +100,9 @@ fn a_virtual_base_is_not_taken_to_be_at_the_start() {
     let types = compiled(folder.path());
     let remote = types.all.iter().find(|(_, ty)| ty.name == "Remote" && ty.bytes > 0);
     let remote = TypeId(*remote.expect("a class").0);
-    let near = types.find(remote, 8).expect("a member").name;
+    let near = types.find(remote, 8, 1).expect("a member").name;
     assert_eq!(near, "near");
-    assert_eq!(types.find(remote, 24), None);
+    assert_eq!(types.find(remote, 24, 1), None);
 }
 
 #[test]
@@ -110,18 +110,45 @@ fn pointers_are_followed() {
     let folder = tempfile::tempdir().expect("a folder");
     let types = compiled(folder.path());
     let queue = types.structure().expect("of interlap.hpp");
-    let target = |at| types.find(queue, at).expect("a member").points_to;
+    let target = |at| types.find(queue, at, 1).expect("a member").points_to;
     let node = target(8).expect("a node");
     assert!(!node.is_array && types.bytes(node.of) == 16);
     assert_eq!(target(16), Some(node), "a class of one pointer");
-    let next = types.find(node.of, 8).expect("a member");
+    let next = types.find(node.of, 8, 1).expect("a member");
     assert_eq!((next.name.as_str(), next.points_to), ("next", Some(node)));
     let slots = target(24).expect("slots");
     assert!(slots.is_array);
-    assert_eq!(types.find(slots.of, 8).expect("a member").name, "turn");
+    assert_eq!(types.find(slots.of, 8, 1).expect("a member").name, "turn");
     assert_eq!([136, 168].map(target), [Some(slots); 2], "elements of a vector");
     // Not where the vector ends.
     assert_eq!([0, 32, 144].map(target), [None; 3]);
+}
+
+/// A wider access than the member at its first byte uses what holds both.
+#[test]
+fn members_hold_all_bytes_of_an_access() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let types = compiled(folder.path());
+    let standard = named(&types, "Standard");
+    let text = (0..types.bytes(standard)).step_by(8);
+    let at =
+        { text }.find(|at| types.find(standard, *at, 8).is_some_and(|it| it.name == "text.data"));
+    let at = at.expect("a string");
+    let name = |at, bytes| types.find(standard, at, bytes).map(|part| part.name);
+    for (offset, bytes, expected) in [
+        (16, 1, Some("text.local_buf[0]")),
+        (16, 8, Some("text.local_buf")),
+        (24, 8, Some("text.local_buf+8")),
+        (24, 4, Some("text.local_buf+8")),
+        (0, 4, Some("text.data")),
+        (8, 8, Some("text.size")),
+    ] {
+        assert_eq!(name(at + offset, bytes).as_deref(), expected, "{offset} {bytes}");
+    }
+    let queue = types.structure().expect("of interlap.hpp");
+    let name = |at, bytes| types.find(queue, at, bytes).map(|part| part.name);
+    // A short value in eight bytes, of which others hold the rest.
+    assert_eq!((name(132, 2).as_deref(), name(132, 4)), (Some("last"), None));
 }
 
 fn named(types: &Types, name: &str) -> TypeId {
@@ -135,7 +162,7 @@ fn members_of_the_standard_library_have_the_names_that_users_know() {
     let types = compiled(folder.path());
     let standard = named(&types, "Standard");
     let names: Vec<Option<String>> = (0..types.bytes(standard) / 8)
-        .map(|word| types.find(standard, 8 * word).map(|part| part.name))
+        .map(|word| types.find(standard, 8 * word, 1).map(|part| part.name))
         .collect();
     let names: Vec<&str> = names.iter().map(|name| name.as_deref().unwrap_or("-")).collect();
     let expected = [
@@ -164,10 +191,10 @@ fn nodes_are_recognized_by_their_size() {
     let types = compiled(folder.path());
     let standard = named(&types, "Standard");
     let node = |at, bytes| {
-        let base = types.find(standard, at).expect("a member").points_to.expect("a node");
+        let base = types.find(standard, at, 1).expect("a member").points_to.expect("a node");
         types.fitting(base, bytes).of
     };
-    let name = |of, at| types.find(of, at).map(|part| part.name).unwrap_or_default();
+    let name = |of, at| types.find(of, at, 1).map(|part| part.name).unwrap_or_default();
     // Colour and three pointers, then the key and its value.
     let sorted = node(48, 56);
     assert_eq!(types.bytes(sorted), 56);
@@ -189,7 +216,7 @@ fn pointers_inside_a_container_are_its_own() {
     let types = compiled(folder.path());
     let standard = named(&types, "Standard");
     let index = |member: &str| {
-        let parts = (0..types.bytes(standard)).step_by(8).map(|at| types.find(standard, at));
+        let parts = (0..types.bytes(standard)).step_by(8).map(|at| types.find(standard, at, 1));
         let part = parts.flatten().find(|part| part.name == member).expect(member);
         let element = types.element(part.points_to.expect("pointers"));
         assert_eq!(element.container.as_deref(), Some(""), "{member}");
@@ -197,7 +224,7 @@ fn pointers_inside_a_container_are_its_own() {
     };
     let (node, chunk) = (index("table.buckets"), index("ring.map"));
     assert_eq!((node.is_array, chunk.is_array), (false, true));
-    let name = |of, at| types.find(of, at).map(|part| part.name);
+    let name = |of, at| types.find(of, at, 1).map(|part| part.name);
     assert_eq!(name(types.fitting(node, 32).of, 16).as_deref(), Some("second.value"));
     assert_eq!(name(chunk.of, 8).as_deref(), Some("turn"));
     // Those of a vector are the user's.
