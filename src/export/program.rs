@@ -71,6 +71,9 @@ impl Program<'_> {
             Some(_) => include_str!("code/once.c"),
             None => include_str!("code/laps.c"),
         };
+        if self.schedule.is_none() && !self.stored.uninitialised().is_empty() {
+            text += include_str!("code/filling.c");
+        }
         text
     }
 
@@ -287,6 +290,7 @@ fn wrong_use(failure: &Failure) -> &'static str {
 
 const INCLUDES: &str = "\
 #define _GNU_SOURCE
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>

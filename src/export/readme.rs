@@ -106,7 +106,11 @@ fn expect(material: &Material, draft: &Draft) -> String {
             "It prints each call with its answer. When all answers are those of the finding, the \
              last line says `REPRODUCED` and the exit status is 1. Otherwise it says {otherwise}; \
              answers that differ are marked. Correct code cannot give these answers, as the calls \
-             follow each other at least as strictly as they did when the bug was found.\n"
+             follow each other at least as strictly as they did when the bug was found.{}\n",
+            match material.stored.uninitialised().is_empty() {
+                true => "",
+                false => FILLED,
+            }
         ),
         Symptom::Crash if material.wants_sanitizer() && is_scheduled => format!(
             "It says `REPRODUCED`, and ends with status 1, at the access that uses memory \
@@ -126,6 +130,9 @@ fn expect(material: &Material, draft: &Draft) -> String {
         ),
     }
 }
+
+const FILLED: &str = " An answer of the finding is memory that nobody has written. To tell that \
+                      from a value, the program fills what `malloc` gives with bytes 0xa5.";
 
 fn forced(material: &Material, draft: &Draft) -> String {
     let Some(schedule) = &draft.schedule else {

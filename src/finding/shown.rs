@@ -5,6 +5,7 @@ use crate::core::history::{History, NEVER, OperationId};
 use crate::core::operation::{Op, Status};
 use crate::core::plan::Engine;
 use crate::process::rr::locate::Timebox;
+use crate::trace::trail::is_new_memory;
 
 /// Most operations that a report shows: there are as many letters.
 pub const SHOWN_MAX: usize = 26;
@@ -47,6 +48,25 @@ impl Stored {
         let is_used = || history.ids().any(|id| !of_drain(id) && history.args(id).first() == key);
         let is_idle = is_read && is_empty && of_drain(id);
         is_idle && !self.involved().contains(&id) && !is_used()
+    }
+
+    /// The values that calls answered from memory of the heap that nobody had written, as far as is
+    /// known: the controlled engine fills it.
+    pub fn uninitialised(&self) -> Vec<i64> {
+        let history = &self.round.history;
+        let is_given = |value: i64| history.ids().any(|id| history.args(id).contains(&value));
+        let is_filling = |value: &i64| {
+            let is_four_bytes = u32::try_from(*value).is_ok() || i32::try_from(*value).is_ok();
+            is_new_memory(*value as u64, if is_four_bytes { 4 } else { 8 })
+        };
+        let answers = history.ids().flat_map(|id| history.results(id).iter().copied());
+        let mut values: Vec<i64> = match self.finding.plan.engine {
+            Engine::Controlled => answers.filter(is_filling).filter(|it| !is_given(*it)).collect(),
+            Engine::Native | Engine::Rr => Vec::new(),
+        };
+        values.sort_unstable();
+        values.dedup();
+        values
     }
 
     /// The involved operations. If that is a single one, its longest partial linearization comes

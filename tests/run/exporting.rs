@@ -127,6 +127,45 @@ fn a_deadlock_is_shown() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output));
 }
 
+/// The threads are left to chance, and memory of `malloc` has other contents than under interlap.
+#[test]
+fn an_answer_of_uninitialised_memory_is_told_from_a_value() {
+    let forgets = "#include <interlap.hpp>
+#include <mutex>
+struct Register {
+    std::mutex lock;
+    int64_t *box = new int64_t(0);
+    ~Register() { delete box; }
+    int64_t read() {
+        std::lock_guard<std::mutex> guard(lock);
+        return *box;
+    }
+    void write(int64_t value) {
+        std::lock_guard<std::mutex> guard(lock);
+        delete box;
+        box = new int64_t;
+        if (value % 2 == 0) *box = value; // BUG: nothing is there else
+    }
+};
+INTERLAP_TARGET(Register)
+";
+    let tool = Tool::new();
+    let adapter = tool.adapter("forgets.cpp", forgets);
+    let finding = shrunk(&tool, adapter.to_str().expect("UTF-8"), &["--threads", "2"]);
+    let said = "is no value: it is uninitialised memory of the heap.";
+    tool.show(&finding).expect(0, &[said, "read() -> -6510615555426900571"]);
+    tool.export(&finding).with("--no-try").expect(3, &["not tried"]);
+    let export = finding.join("export");
+    let output = compiled_and_run(&export);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    // What is right is not taken for it.
+    std::fs::write(export.join("adapter/forgets.cpp"), forgets.replace("if (value % 2 == 0) ", ""))
+        .expect("room");
+    compile(&export);
+    let output = run("./reproducer", &["1", "2"], &export);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+}
+
 /// A reader reads a box that a writer has freed.
 const BOX: &str = "#include <interlap.hpp>
 #include <atomic>

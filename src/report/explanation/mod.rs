@@ -42,9 +42,20 @@ pub fn of_finding(stored: &Stored) -> String {
     match &stored.finding.what {
         Failure::Violation { explanation, circumstance, .. } => {
             let more = circumstance.as_ref().map(|of| format!(" {}", about(of, history)));
-            sentences(explanation, history, &Interner::default()) + &more.unwrap_or_default()
+            let sentences = sentences(explanation, history, &Interner::default());
+            sentences + &more.unwrap_or_default() + &uninitialised(stored)
         }
         fault @ Failure::Fault { .. } => words::fault(fault),
+    }
+}
+
+/// A sentence about the answers that are no values.
+fn uninitialised(stored: &Stored) -> String {
+    let values: Vec<String> = stored.uninitialised().iter().map(i64::to_string).collect();
+    match &values[..] {
+        [] => String::new(),
+        [value] => format!(" {value} is no value: it is uninitialised memory of the heap."),
+        values => format!(" {} are no values: they are uninitialised memory.", values.join(", ")),
     }
 }
 
