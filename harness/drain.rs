@@ -83,13 +83,16 @@ pub fn store_reader(operations: &[(Op, Role)], shape: &Shape) -> Option<u32> {
     (0..shape.threads).find(|thread| wanted.iter().all(|op| may(thread, *op)))
 }
 
+/// Makes a call; returns by how many values the structure has grown, too.
+type MakeCall<'a> = &'a mut dyn FnMut(Op, &[i64]) -> (Outcome, i64);
+
 /// Drains the structure while no other thread calls it; whether it was emptied. At most `added`
-/// values are inside; `call` says how many more are after a call, and `inside` had been before.
+/// values are inside; `inside` had been before.
 pub fn drain(
     operations: &[(Op, Role)],
     shape: &Shape,
     (added, mut inside): (u64, i64),
-    call: &mut dyn FnMut(Op, &[i64]) -> (Outcome, i64),
+    call: MakeCall,
 ) -> bool {
     match Drain::from_operations(operations) {
         Drain::UntilEmpty(op) => {
