@@ -233,8 +233,8 @@ fn a_stack_overflow_is_named() {
 }
 
 #[test]
-fn an_overwritten_lock_aborts() {
-    faulty("overwritten_lock", "").crashed(libc::SIGABRT, "Invalid argument");
+fn an_overwritten_lock_throws() {
+    faulty("overwritten_lock", "").ended(FaultKind::Exception, "Invalid argument");
 }
 
 #[test]

@@ -226,11 +226,10 @@ fn the_output_of_a_crash_cannot_break_reports() {
     let result = &report["runs"][0]["results"][0];
     is_whole(&report["runs"][0], result);
     assert_eq!(result["ruleId"], "fault/SIGABRT");
-    // Its source line is not known, so the result is at the adapter's file.
     let place = &result["locations"][0]["physicalLocation"];
     assert_eq!(place["artifactLocation"]["uri"], "bad.cpp");
     let add = tool.call("triage --known known.toml --add").arg("a \"crash\"");
-    add.expect(0, &["fault = \"SIGABRT\"", "message = "]);
+    add.expect(0, &["fault = \"SIGABRT\"", "line = \"bad.cpp:"]);
     let json = run.with("--known known.toml").out("again").json(0);
     assert_eq!(json["known"][0]["name"], "a \"crash\"");
 }
