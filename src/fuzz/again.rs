@@ -28,7 +28,7 @@ pub struct Again {
     pub shown: Shown,
     /// How its own round went; none of native threads.
     pub own: Option<OwnRound>,
-    /// Rounds that were run, and those of them that tried a further schedule.
+    /// Rounds that were run and decided, and those of them that tried a further schedule.
     pub rounds: u64,
     pub further: u64,
     pub seconds: f64,
@@ -111,7 +111,8 @@ fn controlled(stored: &Stored, options: &Options) -> Result<Again> {
             seen.extend(sighting.map(|sighting| sighting.stored(&options)));
             seen.is_empty() && !options.time.is_over()
         };
-        further = search(&options, 0..FURTHER, scratch.path(), &mut take)?.rounds;
+        let searched = search(&options, 0..FURTHER, scratch.path(), &mut take)?;
+        further = searched.rounds - searched.undecided;
         shown = sifted(seen, &identity).unwrap_or(shown);
     }
     Ok(Again {

@@ -32,6 +32,8 @@ pub(super) fn rerun_in(options: &Options, round: u64, scratch: &Path) -> Result<
 pub struct Searched {
     /// Rounds that were checked, including those that ended in a fault.
     pub rounds: u64,
+    /// Those of them that were not decided.
+    pub undecided: u64,
     /// Time from the loading of the target to the check of the last round.
     pub elapsed: Duration,
 }
@@ -54,6 +56,7 @@ pub fn search(
             && !counts.is_empty()
         {
             searched.rounds += counts.warm_up + counts.rounds + counts.faults;
+            searched.undecided += counts.inconclusive.values().sum::<u64>();
             searched.elapsed = started.map_or(Duration::ZERO, |at| at.elapsed());
         }
         let wanted = match message {

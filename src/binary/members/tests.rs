@@ -130,10 +130,8 @@ fn members_hold_all_bytes_of_an_access() {
     let folder = tempfile::tempdir().expect("a folder");
     let types = compiled(folder.path());
     let standard = named(&types, "Standard");
-    let text = (0..types.bytes(standard)).step_by(8);
-    let at =
-        { text }.find(|at| types.find(standard, *at, 8).is_some_and(|it| it.name == "text.data"));
-    let at = at.expect("a string");
+    let is_text = |at: &u64| types.find(standard, *at, 8).is_some_and(|it| it.name == "text.data");
+    let at = (0..types.bytes(standard)).step_by(8).find(is_text).expect("a string");
     let name = |at, bytes| types.find(standard, at, bytes).map(|part| part.name);
     for (offset, bytes, expected) in [
         (16, 1, Some("text.local_buf[0]")),

@@ -425,6 +425,17 @@ impl<'l, O: Debug, M: Model<O>, const WORDS: usize> Search<'l, O, M, WORDS> {
     }
 }
 
+/// What a search found; if it gave up because too many steps were open, what a wider one finds.
+pub fn or_wider<T>(
+    found: Result<T, Exhausted>,
+    wider: impl FnOnce() -> Result<T, Exhausted>,
+) -> Result<T, Exhausted> {
+    match found {
+        Err(Exhausted::Open(_)) => wider(),
+        found => found,
+    }
+}
+
 /// Whether a search may go on after so many steps, holding so many configurations of so many bytes.
 pub fn limit(limits: &Limits, steps: u64, held: usize, each: usize) -> Result<(), Exhausted> {
     if held > limits.configurations_max {

@@ -2,7 +2,7 @@
 //! number of operations that overlap. The first response that no configuration survives is the
 //! witness.
 
-use super::frontier::{MANY, Search};
+use super::frontier::{MANY, Search, or_wider};
 use super::minimize_witness;
 use super::position::Position;
 use super::producer_choices::ProducerChoices;
@@ -54,7 +54,8 @@ fn search(history: &History, spec: &Spec, values: Option<&Values>, limits: &Limi
             let observe = |event: &HistoryEvent, state: &_, most, next: &mut _| {
                 model.event(event, state, most, next);
             };
-            verdict(follow(history, spec, &steps, &model, Some(&observe), limits))
+            let observe: Option<Observe<_>> = Some(&observe);
+            Walk { history, spec, steps: &steps, model: &model, observe, limits }.verdict()
         }
         // Strings that no get can tell apart are one state.
         Kind::Kv => run(history, spec, &steps, &AllStrings::new(history), limits),
@@ -157,77 +158,68 @@ pub fn run<'a, M: Model<Call<'a>>>(
     model: &M,
     limits: &Limits,
 ) -> Verdict {
-    verdict(follow(history, spec, steps, model, None, limits))
-}
-
-fn verdict(walked: Result<Option<Witness>, Exhausted>) -> Verdict {
-    match walked {
-        Ok(None) => Verdict::Consistent,
-        Ok(Some(witness)) => Verdict::Violation(witness),
-        Err(exhausted) => Verdict::Inconclusive(exhausted.into()),
-    }
+    Walk { history, spec, steps, model, observe: None, limits }.verdict()
 }
 
 /// What an event does to a state, beyond the steps of its call: appends the states after it; as
 /// many as there may be, and one more.
 type Observe<'o, S> = &'o dyn Fn(&HistoryEvent, &S, usize, &mut Vec<S>);
 
-/// As [`walk`], with as many open steps as there are.
-fn follow<'a, M: Model<Call<'a>>>(
+/// A walk over the events of a history: the first return that no configuration survives is the
+/// witness.
+struct Walk<'a, 'w, M: Model<Call<'a>>> {
     history: &'a History,
-    spec: &Spec,
-    steps: &Steps<'a>,
-    model: &M,
-    observe: Option<Observe<M::State>>,
-    limits: &Limits,
-) -> Result<Option<Witness>, Exhausted> {
-    match walk::<M, 1>(history, spec, steps, model, observe, limits) {
-        Err(Exhausted::Open(_)) => walk::<M, MANY>(history, spec, steps, model, observe, limits),
-        found => found,
-    }
+    spec: &'w Spec,
+    steps: &'w Steps<'a>,
+    model: &'w M,
+    observe: Option<Observe<'w, M::State>>,
+    limits: &'w Limits,
 }
 
-/// Follows the events; the first return that no configuration survives is the witness.
-fn walk<'a, M: Model<Call<'a>>, const WORDS: usize>(
-    history: &'a History,
-    spec: &Spec,
-    steps: &Steps<'a>,
-    model: &M,
-    observe: Option<Observe<M::State>>,
-    limits: &Limits,
-) -> Result<Option<Witness>, Exhausted> {
-    let mut search: Search<_, _, WORDS> = Search::new(model, limits);
-    let mut position = Position::new(model.init());
-    let mut removals = OpenRemovals::new(history.threads.len());
-    let mut parts: Few<Step> = Few::new();
-    for event in Events::new(history) {
-        if let Some(observe) = observe {
-            let change = |state: &_, most, next: &mut _| observe(&event, state, most, next);
-            if !search.change(&mut position.frontier, change)? {
+impl<'a, M: Model<Call<'a>>> Walk<'a, '_, M> {
+    fn verdict(&self) -> Verdict {
+        match or_wider(self.walk::<1>(), || self.walk::<MANY>()) {
+            Ok(None) => Verdict::Consistent,
+            Ok(Some(witness)) => Verdict::Violation(witness),
+            Err(exhausted) => Verdict::Inconclusive(exhausted.into()),
+        }
+    }
+
+    fn walk<const WORDS: usize>(&self) -> Result<Option<Witness>, Exhausted> {
+        let Walk { history, spec, steps, model, observe, limits } = *self;
+        let mut search: Search<_, _, WORDS> = Search::new(model, limits);
+        let mut position = Position::new(model.init());
+        let mut removals = OpenRemovals::new(history.threads.len());
+        let mut parts: Few<Step> = Few::new();
+        for event in Events::new(history) {
+            if let Some(observe) = observe {
+                let change = |state: &_, most, next: &mut _| observe(&event, state, most, next);
+                if !search.change(&mut position.frontier, change)? {
+                    return Ok(Some(unexplained(event.id, position.under_way())));
+                }
+            }
+            let removes = event.operation.op.removes();
+            if !event.returns {
+                steps.fill(event.id, &mut parts);
+                let steps = parts.iter().map(|step| (step.call, step.before));
+                position.invoke(&mut search, event.id, steps)?;
+                if removes {
+                    removals.call(event.id.thread);
+                }
+                continue;
+            }
+            let lone = removes && removals.returns(event.id.thread);
+            if event.operation.status == Status::Empty && !must_be_true(spec, lone) {
+                position.respond_unpromised(&mut search, event.id);
+            } else if !position.respond(&mut search, event.id)? {
                 return Ok(Some(unexplained(event.id, position.under_way())));
             }
         }
-        let removes = event.operation.op.removes();
-        if !event.returns {
-            steps.fill(event.id, &mut parts);
-            let steps = parts.iter().map(|step| (step.call, step.before));
-            position.invoke(&mut search, event.id, steps)?;
-            if removes {
-                removals.call(event.id.thread);
-            }
-            continue;
+        if history.drained && !search.can_be_empty(&position.frontier)? {
+            return Ok(Some(left_over(history)));
         }
-        let lone = removes && removals.returns(event.id.thread);
-        if event.operation.status == Status::Empty && !must_be_true(spec, lone) {
-            position.respond_unpromised(&mut search, event.id);
-        } else if !position.respond(&mut search, event.id)? {
-            return Ok(Some(unexplained(event.id, position.under_way())));
-        }
+        Ok(None)
     }
-    if history.drained && !search.can_be_empty(&position.frontier)? {
-        return Ok(Some(left_over(history)));
-    }
-    Ok(None)
 }
 
 /// No order has an answer, of those under way when it came.

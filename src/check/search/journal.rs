@@ -11,7 +11,7 @@ use std::fmt::Debug;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::frontier::{Frontier, MANY, Search};
+use super::frontier::{Frontier, MANY, Search, or_wider};
 use super::position::Position;
 use crate::check::explanation::{Explanation, OfSearch, States};
 use crate::check::undecided::Exhausted;
@@ -42,7 +42,12 @@ where
             if at >= parts.len() || lowest.load(Ordering::Relaxed) < at {
                 break;
             }
-            let verdict = match follow_part(journal, &parts[at], model, &limits, (&lowest, at)) {
+            let narrow = Search::new(model, &limits).stop_below(&lowest, at);
+            let walked = or_wider(walk::<O, M, 1>(journal, &parts[at], narrow, |_| {}), || {
+                let wide = Search::new(model, &limits).stop_below(&lowest, at);
+                walk::<O, M, MANY>(journal, &parts[at], wide, |_| {})
+            });
+            let verdict = match walked {
                 Ok(None) => continue,
                 Ok(Some(witness)) => {
                     lowest.fetch_min(at, Ordering::Relaxed);
@@ -61,26 +66,6 @@ where
     // A violation of one part is one, even where other parts were not decided.
     found.sort_by_key(|(at, verdict)| (!matches!(verdict, Verdict::Violation(_)), *at));
     found.into_iter().next().map_or(Verdict::Consistent, |(_, verdict)| verdict)
-}
-
-/// As [`walk`], with as many open operations as there are, until a part below the second of
-/// `decided` is violated.
-fn follow_part<O: Clone + Debug, M: Model<O>>(
-    journal: &Journal<O>,
-    part: &Part,
-    model: &M,
-    limits: &Limits,
-    decided: (&AtomicUsize, usize),
-) -> Result<Option<Witness>, Exhausted> {
-    let (lowest, own) = decided;
-    let search = Search::new(model, limits).stop_below(lowest, own);
-    match walk::<O, M, 1>(journal, part, search, |_| {}) {
-        Err(Exhausted::Open(_)) => {
-            let search = Search::new(model, limits).stop_below(lowest, own);
-            walk::<O, M, MANY>(journal, part, search, |_| {})
-        }
-        found => found,
-    }
 }
 
 /// The operations by part, in the order of each part's first; all in one where one concerns all.

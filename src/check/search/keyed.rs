@@ -3,7 +3,7 @@
 //! 1990; as "P-compositionality" Horn and Kroening 2015); nothing is sorted or copied to part them.
 //! Each key has a frontier; where keys are cells, [`super::cells`] does the same, faster.
 
-use super::frontier::{MANY, Search};
+use super::frontier::{MANY, Search, or_wider};
 use super::parallel::{Failed, Share};
 use super::position::Position;
 use super::steps::call_of;
@@ -33,10 +33,8 @@ pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     let one = Limits { jobs: 1, ..limits.clone() };
     let limits = if spec.kind == Kind::Register { &one } else { limits };
     parallel::judge(history, limits, |limits, share| {
-        match cells::walk(history, &cell, limits, share) {
-            Err(Exhausted::Open(_)) => follow(history, &cell, limits, share),
-            found => found,
-        }
+        let found = cells::walk(history, &cell, limits, share);
+        or_wider(found, || follow(history, &cell, limits, share))
     })
 }
 
@@ -47,10 +45,8 @@ fn follow<'a, M: Expect<Call<'a>>>(
     limits: &Limits,
     share: &Share,
 ) -> Result<Option<Failed>, Exhausted> {
-    match walk::<M, 1>(history, Search::new(model, limits), share) {
-        Err(Exhausted::Open(_)) => walk::<M, MANY>(history, Search::new(model, limits), share),
-        found => found,
-    }
+    let found = walk::<M, 1>(history, Search::new(model, limits), share);
+    or_wider(found, || walk::<M, MANY>(history, Search::new(model, limits), share))
 }
 
 fn walk<'a, M: Expect<Call<'a>>, const WORDS: usize>(

@@ -57,7 +57,7 @@ fn find(
     let (plan, stop) = (plan(args, &adapters)?, stop_flag()?);
     check_rr(&plan)?;
     let replayed = regress::before(args, &plan, known, &adapters, &stop)?;
-    let attempt = |plan: Plan, spent: Option<Duration>| -> Result<(Options, Summary, Left)> {
+    let attempt = |plan: Plan, spent: Option<Duration>| -> Result<(Options, Summary, Untold)> {
         let leave_after =
             args.workload.engine.leave_after(args.run.duration).filter(|_| spent.is_none());
         let options = options(args, plan, &adapters, &stop)?;
@@ -65,12 +65,12 @@ fn find(
         let time = TimeLimit::of(args.run.duration.saturating_sub(spent));
         let (known, regressions) = (known.clone(), Arc::clone(&replayed.found));
         let options = Options { known, regressions, time, leave_after, ..options };
-        let (summary, left) = carry_out(args, &options)?;
-        Ok((options, summary, left))
+        let (summary, untold) = carry_out(args, &options)?;
+        Ok((options, summary, untold))
     };
-    let (options, mut summary, left) =
+    let (options, mut summary, untold) =
         args.workload.engine.run(plan, attempt, |why| warning!("{why}"))?;
-    shrink::findings(&mut summary, &options, args.shrink, left, args.run.format.json);
+    shrink::findings(&mut summary, &options, args.shrink, untold, args.run.format.json);
     mark_known(&mut summary, known);
     let mut ledger = Ledger::new(&summary, &options.plan, options.shard, options.jobs);
     let about = overview::circumstances(&summary, &options.plan, &adapters, began);
@@ -80,7 +80,7 @@ fn find(
         None => Ok(()),
     });
     reports.write(
-        { replayed.runs }.into_iter().chain([run::result(&summary, &options.plan)]).collect(),
+        replayed.runs.into_iter().chain([run::result(&summary, &options.plan)]).collect(),
         summary.findings.iter().collect(),
         out,
     )?;
@@ -163,10 +163,10 @@ fn options(
 }
 
 /// The names of the findings that are still to be told, and how.
-type Left = (Vec<String>, Telling);
+type Untold = (Vec<String>, Telling);
 
 /// Runs the plan.
-fn carry_out(args: &arguments::Fuzz, options: &Options) -> Result<(Summary, Left)> {
+fn carry_out(args: &arguments::Fuzz, options: &Options) -> Result<(Summary, Untold)> {
     fuzz::check_directory(&options.directory)?;
     if !args.run.format.json {
         note!("{}", options.plan);
@@ -223,7 +223,7 @@ fn plan(args: &arguments::Fuzz, adapters: &Adapters) -> Result<Plan> {
 }
 
 /// The flags of the command line, with absolute paths.
-fn flags(given: &[String]) -> Result<Vec<String>> {
+pub fn flags(given: &[String]) -> Result<Vec<String>> {
     let here = std::env::current_dir().context("cannot find the current directory")?;
     let flags = given.iter().flat_map(|flag| compile::flag_words(flag)).collect();
     Ok(Request { flags, ..Request::default() }.anchored(&here).flags)

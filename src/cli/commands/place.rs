@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 
 use super::adapters::Adapters;
-use super::fuzz::absolute;
-use super::trust;
-use crate::adapter::compile::flag_words;
+use super::{fuzz, trust};
 use crate::adapter::relocation::Relocation;
 use crate::cli::arguments;
 use crate::core::paths::normalised;
@@ -102,13 +100,13 @@ fn with_named(found: Build, adapter: String, place: &arguments::Place) -> Result
     let arguments::Build { include_dirs, libraries, flags } = &place.build;
     let mut build = Build { adapter, ..found };
     if !include_dirs.is_empty() {
-        build.include_dirs = absolute(include_dirs)?;
+        build.include_dirs = fuzz::absolute(include_dirs)?;
     }
     if !libraries.is_empty() {
         build.libraries = libraries.clone();
     }
     if !flags.is_empty() {
-        build.flags = flags.iter().flat_map(|flag| flag_words(flag)).collect();
+        build.flags = fuzz::flags(flags)?;
     }
     Ok(build)
 }

@@ -46,7 +46,7 @@ pub fn reason(undecided: &Undecided) -> String {
 }
 
 fn gave_up(exhausted: &Exhausted) -> String {
-    let advice = "check a shorter history, or one of fewer threads";
+    let advice = "check a shorter history, or one of fewer threads or smaller bulk calls";
     match exhausted {
         Exhausted::Open(most) => format!(
             "more than {most} steps were open at once (an element of a bulk call counts as \
