@@ -10,7 +10,8 @@ use super::data::scope::{is_stream, refuse};
 use super::data::values::{AddedTwice, Values};
 use super::exact::removals::{Broken, any_bulk, any_open};
 use super::exact::{
-    counter, deque, fifo, lifo, log, per_producer, pool, priority, ranges, relaxed, removals, set,
+    counter, deque, fifo, fifo_bulk, lifo, log, per_producer, pool, priority, ranges, relaxed,
+    removals, set,
 };
 use super::search::{history as search, journal, keyed};
 use super::transactions;
@@ -62,7 +63,10 @@ fn checker(kind: Kind) -> Checker {
         Kind::Fifo => Container(Rules {
             judge: |case| Ok(fifo::judge(case.history, case.spec, case.values()?)),
             sufficient: |case| !any_bulk(case.history),
-            search: |case| case.search(),
+            search: |case| {
+                let moved = |values| fifo_bulk::check(case.history, case.spec, values);
+                case.values().ok().and_then(moved).unwrap_or_else(|| case.search())
+            },
         }),
         Kind::Pool => Container(Rules {
             judge: |case| Ok(fifo::judge(case.history, case.spec, case.values()?)),

@@ -16,6 +16,7 @@ pub const SMALL: Shape = Shape {
     threads: (2, 4),
     operations: (3, 8),
     bulk: 0,
+    elements: 3,
     pending: 12,
     duplicates: 0,
     corruptions: 3,
@@ -271,7 +272,8 @@ fn histories_that_add_a_value_twice() {
     compare_small(&specs, shape, 2_500);
 }
 
-/// Up to twelve operations are always decided, whatever the model, the option and the values.
+/// Up to twelve operations are always decided, whatever the model, the option and the values; and
+/// large bulk calls of distinct values, too, but for those of a relaxed queue.
 #[test]
 fn no_short_history_is_undecided() {
     let keyed = ["set", "range-set", "map", "kv", "register", "counter", "log"];
@@ -281,8 +283,11 @@ fn no_short_history_is_undecided() {
         let mut random = Random::new(500 + at as u64);
         for number in 0..crate::how_many(400) {
             let (duplicates, bulk) = ([0, 50, 95][number % 3], [0, 50][number % 2]);
-            let operations = (9, 12);
-            let shape = Shape { kind: spec.kind, duplicates, bulk, operations, ..SMALL };
+            let shape = Shape { kind: spec.kind, duplicates, bulk, operations: (9, 12), ..SMALL };
+            let shape = match duplicates == 0 && spec.kind != Kind::FifoRelaxed {
+                true => Shape { elements: 12, pending: 0, ..shape },
+                false => shape,
+            };
             let history = history(shape, &mut random);
             let verdict = check(&history, &spec, &Limits::default());
             let is_decided = !matches!(verdict, Verdict::Inconclusive(_));
@@ -294,6 +299,12 @@ fn no_short_history_is_undecided() {
 #[test]
 fn histories_of_medium_length() {
     compare_medium(&MEDIUM_MODELS, MEDIUM, 20_000);
+}
+
+#[test]
+fn bulk_calls_of_a_queue() {
+    let shape = Shape { bulk: 50, hides: 15, operations: (6, 12), ..MEDIUM };
+    compare_medium(&["fifo", "fifo:empty=lone"], shape, 5_000);
 }
 
 #[test]

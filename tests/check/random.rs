@@ -34,6 +34,8 @@ pub struct Shape {
     pub operations: (usize, usize),
     /// Percent of queue operations that move several values.
     pub bulk: usize,
+    /// Most values of such an operation.
+    pub elements: usize,
     /// Percent of threads whose last operation never returns.
     pub pending: usize,
     /// Percent of additions that add a value added before.
@@ -178,8 +180,11 @@ impl Simulation<'_> {
         let small = |random: &mut Random| random.below(3) as i64;
         let args = match op {
             Op::Enqueue | Op::Push | Op::DequePush | Op::PriorityInsert => vec![self.value(thread)],
-            Op::EnqueueBulk => (0..1 + self.random.below(3)).map(|_| self.value(thread)).collect(),
-            Op::DequeueBulk => vec![1 + self.random.below(3) as i64],
+            Op::EnqueueBulk => {
+                let elements = 1 + self.random.below(self.shape.elements);
+                (0..elements).map(|_| self.value(thread)).collect()
+            }
+            Op::DequeueBulk => vec![1 + self.random.below(self.shape.elements) as i64],
             Op::SetInsert | Op::SetRemove | Op::SetContains | Op::MapGet | Op::MapRemove => {
                 vec![self.random.below(2) as i64]
             }

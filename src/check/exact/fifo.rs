@@ -1,6 +1,6 @@
 //! Checks a queue, or a pool, which is a queue without order. Exact where every dequeue has an
 //! answer and, of a queue, no operation moves more than one value; otherwise a broken rule is a
-//! violation, and [`super::pool`] or the general search decides the rest.
+//! violation, and [`super::fifo_bulk`], [`super::pool`] or the general search decides the rest.
 //!
 //! The rules are the four bad patterns of Henzinger, Sezgin and Vafeiadis (CONCUR 2013) and of
 //! Bouajjani, Emmi, Enea and Hamza (ICALP 2015): a value from nowhere, a value taken twice, two

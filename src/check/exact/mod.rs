@@ -9,6 +9,7 @@
 //! - `empty_count`: Checks the "count" promise of an empty answer: per producer, at some instant of
 //!   the call, no more enqueues had returned than successful dequeues had been called.
 //! - `empty_lone`: Finds the "empty" answers that overlap no other removal, earliest first.
+//! - `fifo_bulk`: Checks a queue whose bulk calls move their elements one after another.
 //! - `fifo`: Checks a queue, or a pool, which is a queue without order.
 //! - `keys`: Numbers the keys of a set in order, and sums over runs of them.
 //! - `lifo`: Checks a stack.
@@ -35,6 +36,7 @@ pub mod deque;
 pub mod empty_count;
 pub mod empty_lone;
 pub mod fifo;
+pub mod fifo_bulk;
 pub mod keys;
 pub mod lifo;
 pub mod log;
