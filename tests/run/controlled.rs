@@ -3,7 +3,7 @@
 
 use interlap::report::words::{CONFIRMED, NOTHING_FOUND};
 
-use super::tool::Tool;
+use super::tool::{Tool, data};
 
 #[test]
 fn correct_structures_are_not_accused() {
@@ -24,6 +24,51 @@ fn correct_structures_are_not_accused() {
     ] {
         tool.fuzz(target).controlled().rounds(3_000).expect(0, &[target, NOTHING_FOUND]);
     }
+}
+
+#[test]
+fn who_looks_through_a_large_table_makes_progress() {
+    let tool = Tool::new();
+    let table = tool.fuzz(data("controlled/large_table.cpp")).controlled().seed(3);
+    let rounds = table.with("--steps 3000 --threads 3 --calls 4").rounds(100);
+    rounds.expect(0, &[NOTHING_FOUND]);
+}
+
+/// Large tables that one call fills or empties; and one whose slots do not change.
+#[test]
+fn long_work_is_no_livelock() {
+    let text = "
+        #include <atomic>
+        #include <memory>
+        #include <mutex>
+        #include <vector>
+        #include <interlap.hpp>
+        static std::atomic<long> slots[200000];
+        struct Counter {
+            static constexpr auto model = \"counter\";
+            std::mutex mutex;
+            std::vector<std::unique_ptr<std::mutex>> table;
+            int64_t value = 0;
+            Counter() {
+                for (auto &slot : slots) slot.store(0);
+                grow(120000);
+            }
+            void grow(size_t size) {
+                while (table.size() < size) table.emplace_back(new std::mutex);
+            }
+            void add(int64_t amount) {
+                std::lock_guard<std::mutex> guard(mutex);
+                if (value > 4) grow(240000);
+                value += amount;
+            }
+            int64_t read() { std::lock_guard<std::mutex> guard(mutex); return value; }
+        };
+        INTERLAP_TARGET(Counter)
+    ";
+    let tool = Tool::new();
+    let run = tool.fuzz(tool.adapter("tables.cpp", text)).controlled().seed(3);
+    run.clone().rounds(40).expect(0, &[NOTHING_FOUND]);
+    run.rounds(20).with("--plain-points").expect(0, &[NOTHING_FOUND]);
 }
 
 /// The recorded history of a seed's first finding.

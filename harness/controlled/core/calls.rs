@@ -26,7 +26,11 @@ pub fn call_begins() {
     calls.set(calls.get() + 1);
 }
 
+/// A call that returns is progress, also of the thread that drains.
 pub fn call_ends() {
+    for last in [&ENGINE.changed_at, &ENGINE.boundary_at] {
+        last.set(ENGINE.step.get());
+    }
     // SAFETY: nobody else uses it now; see `Engine`.
     let policy = || unsafe { &mut *ENGINE.policy.get() }.as_mut();
     if policy().is_some_and(|policy| policy.uses_operations()) {

@@ -24,7 +24,7 @@ use super::variables::{ENGINE, Start, Status};
 pub use super::variables::{callers, current, has_ended, now, step};
 pub use super::wait_kinds::{Taken, Wait, Woken, join_key};
 pub use super::wakeups::{clear_signalled, has_signal, interrupt, set_signalled, wake};
-use super::{control, debugger_stops, pace, recorder};
+use super::{control, debugger_stops, pace, progress, recorder};
 
 /// How a round is to be scheduled.
 pub struct RoundSettings {
@@ -91,6 +91,7 @@ pub fn run(settings: RoundSettings, main: Start, argument: *mut c_void) -> std::
         let pending = &mut *e.pending.get();
         pending[..used].fill(Pending::default());
     }
+    progress::begin();
     recorder::begin(settings.records);
     debugger_stops::round_begins();
     begin(settings.callers, main, argument, false)?;

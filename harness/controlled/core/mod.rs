@@ -4,6 +4,7 @@
 //! - `engine`: runs a round; re-exports what other rooms use of the files here
 //! - `access`: one access of the target, and the trait of its listeners
 //! - `points`: scheduling points; `pace`: how many may pass without a decision
+//! - `progress`: whether what looks like a livelock is none
 //! - `switching`: asks the policy which thread is next; notices a deadlock
 //! - `blocking`, `wakeups`, `wait_kinds`: blocks a thread; wakes it; why it waits, as types
 //! - `lifetimes`: how threads begin and end; `calls`: where calls of the structure do
@@ -28,6 +29,7 @@ pub mod layout;
 mod lifetimes;
 mod pace;
 pub mod points;
+mod progress;
 mod recorder;
 mod switching;
 mod variables;

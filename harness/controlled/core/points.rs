@@ -10,14 +10,11 @@ use super::callbacks::callbacks;
 use super::pace::{BUSY_FACTOR, CALL_STEPS_MAX, IDLE_STEPS_AGAIN, IDLE_STEPS_MAX};
 use super::switching::{choose, switch};
 use super::variables::{ENGINE, now};
-use super::{control, debugger_stops, layout, pace, wakeups};
+use super::{control, debugger_stops, layout, pace, progress, wakeups};
 
 /// Plain accesses that may be scheduling points in one round. Without a limit, the filling of a
 /// large table would look like a livelock.
 const PLAIN_MAX: u64 = 1 << 20;
-
-/// A thread that allocates or frees so many blocks on balance makes progress.
-const BLOCKS_MIN: u64 = 64;
 
 /// Plain accesses are scheduling points, too.
 static PLAIN_POINTS: AtomicBool = AtomicBool::new(false);
@@ -112,7 +109,7 @@ pub(super) fn take_step(step: u64, pending: Pending, mut yields: bool, between_c
     let idle_steps = step.saturating_sub(e.changed_at.get());
     let busy_steps = step.saturating_sub(e.boundary_at.get());
     if (idle_steps > e.steps_max.get() || busy_steps > e.steps_max.get() * BUSY_FACTOR)
-        && !makes_progress(step, idle_steps.max(busy_steps))
+        && !progress::is_made(step, idle_steps.max(busy_steps), pending.address)
     {
         (callbacks().livelock)();
     }
@@ -132,21 +129,6 @@ pub(super) fn take_step(step: u64, pending: Pending, mut yields: bool, between_c
         }
     }
     pace::grant();
-}
-
-/// Whether what looks like a livelock is none: blocks were allocated or freed on balance, as where
-/// a large table is filled; or the thread that creates, drains and destroys, which waits for no
-/// other, takes long.
-#[cold]
-fn makes_progress(step: u64, since: u64) -> bool {
-    let e = &ENGINE;
-    let blocks = (callbacks().live_blocks)();
-    if e.blocks.replace(blocks).abs_diff(blocks) >= BLOCKS_MIN {
-        e.changed_at.set(step);
-        e.boundary_at.set(step);
-        return true;
-    }
-    e.current.get() == e.callers.get() && since <= e.steps_max.get() * BUSY_FACTOR
 }
 
 /// A point at which only the policy is asked, and no limit is near.
