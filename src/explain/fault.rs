@@ -3,6 +3,7 @@
 
 use crate::finding::interleaving::{Action, Call, Memory, Row, RowKind};
 use crate::finding::{Failure, FaultPlace};
+use crate::trace::area::Stage;
 use crate::trace::frame::{Deed, DetectedKind, When};
 use crate::trace::trail::{Act, Event};
 
@@ -52,15 +53,16 @@ pub(super) fn row(failure: &Failure, step: u64) -> Option<Row> {
     Some(Row::new(step, thread, RowKind::Act { did, times: 1, place }))
 }
 
-/// The rows of a deadlock: what each calling thread waits for.
+/// The rows of a deadlock: what each thread waits for, but for the one that creates, drains and
+/// destroys while it waits for the callers' end.
 pub(super) fn final_waits(failure: &Failure, step: u64) -> Vec<Row> {
-    let Failure::Fault { kind, places, .. } = failure else { return Vec::new() };
+    let Failure::Fault { kind, places, stage, .. } = failure else { return Vec::new() };
     if kind.detected() != Some(DetectedKind::Deadlock) {
         return Vec::new();
     }
     let waits = |place: &FaultPlace| {
         let Deed::Waits(wait) = place.deed else { return None };
-        if matches!(place.who.when, When::Keeper | When::OfTarget) {
+        if place.who.when == When::Keeper && *stage == Stage::Calls {
             return None;
         }
         let at = place.memory.clone().unwrap_or(Memory::Address(wait.address));

@@ -4,8 +4,11 @@
 //! while the calls in question are under way. Lincheck's traces do the same (Koval et al.:
 //! Lincheck: A Practical Framework for Testing Concurrent Data Structures on JVM, CAV 2023).
 //!
+//! - `decisive`: Finds the events of a trail on which an explanation depends.
 //! - `fault`: Makes the last rows of the table: the fault that the engine prevented, or each
 //!   thread's wait in a deadlock.
+//! - `loops`: Makes the last rows of the table of a livelock: of each thread that runs, one turn of
+//!   its loop.
 //! - `memory`: Names memory: `#3+8` is byte 8 of the third block that the round allocated.
 //! - `plain_writes`: Adds the values of plain writes that were unknown when the trail was recorded.
 //! - `source`: Finds the source lines of a trail's events.
@@ -14,12 +17,16 @@
 //! - `visibility`: Marks the events of a trail that matter: those by which threads can notice each
 //!   other while certain calls are under way.
 
+mod decisive;
 mod fault;
+mod loops;
 mod memory;
 mod plain_writes;
 mod source;
 mod store_buffers;
 mod visibility;
+
+use std::collections::BTreeSet;
 
 use crate::binary::members::Types;
 use crate::binary::symbols::SourceLines;
@@ -27,14 +34,18 @@ use crate::core::history::{NEVER, OperationId};
 use crate::finding::interleaving::{Action, Answer, Call, Interleaving, Row, RowKind};
 use crate::finding::source_text::Texts;
 use crate::finding::{Failure, FaultPlace, Stored};
+use crate::trace::area::Stage;
 use crate::trace::frame::{Deed, When};
 use crate::trace::rounds::Round;
-use crate::trace::trail::{Act, Event, is_new_memory};
+use crate::trace::trail::{Act, EVENTS_MAX, Event, is_new_memory};
 use memory::Memory;
 use visibility::CallSpan;
 
 /// In a round with no more calls than this, all calls are in question.
 const SMALL_ROUND: usize = 12;
+
+/// Of a table with more rows, those that matter are kept.
+const ROWS_MAX: usize = 1 << 15;
 
 /// The interleaving of a finding, from a rerun of its round with a trail that showed `failure`;
 /// none if the trail is missing. Names the memory and the calls of the failure's places.
@@ -52,11 +63,30 @@ pub fn interleaving(
     let mut rows = traced.rows(lines, &mut memory, freeing);
     let call = |place: &FaultPlace| traced.call_of(place, freeing);
     fault::name_places(failure, &|address| memory.name(address), &call);
-    rows.extend(fault::row(failure, steps.steps).map(|row| ((u64::MAX, 3, 0), row)));
+    let loops = loops::rows(failure, trail, &rows, &|thread| traced.last_call(thread));
+    rows.extend(fault::row(failure, steps.steps).map(|row| (Position::LAST, row)));
     rows.sort_by_key(|(at, _)| *at);
     let mut rows = with_preemptions(rows.into_iter().map(|(_, row)| row).collect());
     rows.extend(fault::final_waits(failure, steps.steps));
-    Some(Interleaving { rows, cut: trail.len() >= crate::trace::trail::EVENTS_MAX })
+    rows.extend(loops);
+    let (rows, is_whole) = kept(rows);
+    Some(Interleaving { rows, cut: !is_whole || trail.len() >= EVENTS_MAX })
+}
+
+/// The rows that are kept, and whether they are all that matter: of too many rows those that
+/// matter, and if these are too many, the first and the last ones, and what decides.
+fn kept(mut rows: Vec<Row>) -> (Vec<Row>, bool) {
+    if rows.len() > ROWS_MAX {
+        rows.retain(|row| row.matters);
+    }
+    let count = rows.len();
+    if count > ROWS_MAX {
+        let mut at = 0..;
+        let is_end = |at: usize| at < ROWS_MAX / 2 || at >= count - ROWS_MAX / 2;
+        rows.retain(|row| at.next().is_some_and(is_end) || row.decides);
+    }
+    let is_whole = rows.len() == count;
+    (rows, is_whole)
 }
 
 /// Marks the events of a trail of the finding's round that other threads could notice.
@@ -71,8 +101,31 @@ fn prepared(trail: &[Event]) -> Vec<Event> {
     plain_writes::with_values(&store_buffers::without_unnoticed_delays(trail))
 }
 
-/// The position of a row: step, kind (invocation, action, response, fault), index in the trail.
-type Position = (u64, u8, usize);
+/// Where a row belongs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Position {
+    step: u64,
+    kind: Kind,
+    /// In the trail, of an act.
+    index: usize,
+}
+
+/// The kind of a row; of one step, in this order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Call,
+    Act,
+    Answer,
+    Fault,
+}
+
+impl Position {
+    const LAST: Position = Position { step: u64::MAX, kind: Kind::Fault, index: 0 };
+
+    fn is_act(self, index: usize) -> bool {
+        self.kind == Kind::Act && self.index == index
+    }
+}
 
 /// A finding with a trail of its round.
 struct TracedRound<'a> {
@@ -112,13 +165,13 @@ impl TracedRound<'_> {
                 what: RowKind::Act { did: action(event, memory), times: 1, place },
                 matters: marks[at].matters || matters,
                 is_news: marks[at].is_news || matters,
-                crosses: marks[at].crosses || is_freeing,
+                decides: marks[at].decides || is_freeing,
                 delayed: event.act == Act::Buffer,
                 container: memory.container(event),
                 changes: visibility::changes_memory(event),
             };
             memory.note_write(event);
-            rows.push(((event.step, 1, at), row));
+            rows.push((Position { step: event.step, kind: Kind::Act, index: at }, row));
         }
         rows
     }
@@ -141,14 +194,25 @@ impl TracedRound<'_> {
         all.chain(involved.iter().copied()).collect()
     }
 
+    /// The steps of the calls in question, of what threads of the target's own do, and of the
+    /// destructor if the round ended there.
     fn spans(&self) -> Vec<CallSpan> {
         let history = &self.stored.round.history;
+        let keeper = self.stored.round.start.threads;
+        let own = self.trail.iter().map(|event| event.thread).filter(|thread| *thread > keeper);
+        let own: BTreeSet<u32> = own.collect();
+        let own = own.into_iter().map(|thread| CallSpan { thread, steps: 0..=NEVER });
+        let is_destroyed =
+            matches!(self.stored.finding.what, Failure::Fault { stage: Stage::Destroy, .. });
+        let last = history.ids().map(|id| history.operation(id).end).max().unwrap_or(0);
+        let destructor = CallSpan { thread: keeper, steps: last.saturating_add(1)..=NEVER };
         let span = |id: OperationId| {
             let operation = history.operation(id);
             let thread = history.threads[id.thread as usize].client;
             CallSpan { thread, steps: operation.start..=operation.end }
         };
-        self.calls_in_question().into_iter().map(span).collect()
+        let calls = self.calls_in_question().into_iter().map(span);
+        calls.chain(own).chain(is_destroyed.then_some(destructor)).collect()
     }
 
     fn calls(&self) -> Vec<(Position, Row)> {
@@ -160,13 +224,12 @@ impl TracedRound<'_> {
             let thread = history.threads[id.thread as usize].client;
             let row =
                 |step, what| Row { is_news: matters, matters, ..Row::new(step, thread, what) };
-            let call = RowKind::Call(self.call(id));
-            rows.push(((operation.start, 0, 0), row(operation.start, call)));
+            let at = |step, kind| Position { step, kind, index: 0 };
+            let call = row(operation.start, RowKind::Call(self.call(id)));
+            rows.push((at(operation.start, Kind::Call), call));
             if operation.end != NEVER {
-                rows.push((
-                    (operation.end, 2, 0),
-                    row(operation.end, RowKind::Answer(self.answer(id))),
-                ));
+                let answer = row(operation.end, RowKind::Answer(self.answer(id)));
+                rows.push((at(operation.end, Kind::Answer), answer));
             }
         }
         rows
@@ -187,6 +250,13 @@ impl TracedRound<'_> {
             of_thread && (operation.start..=operation.end).contains(&step)
         };
         history.ids().find(holds).map(|id| self.call(id))
+    }
+
+    fn last_call(&self, client: u32) -> Option<Call> {
+        let threads = &self.stored.round.history.threads;
+        let thread = threads.iter().position(|thread| thread.client == client)?;
+        let last = threads[thread].operations().len().checked_sub(1)?;
+        Some(self.call(OperationId { thread: thread as u32, index: last as u32 }))
     }
 
     fn call(&self, id: OperationId) -> Call {

@@ -26,10 +26,9 @@ pub struct Row {
     pub matters: bool,
     /// Whether it matters and does more than read what its thread already knows.
     pub is_news: bool,
-    /// Whether it reads memory that another thread changes before the call returns, is that change,
-    /// or frees the memory of the fault. Such a row is never left out.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub crosses: bool,
+    /// Whether the explanation depends on it, as far as that is known: it is never left out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not", alias = "crosses")]
+    pub decides: bool,
     /// Whether it is a store that others saw late, because it waited in a store buffer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub delayed: bool,
@@ -60,9 +59,9 @@ impl Interleaving {
 impl Row {
     /// A row that matters.
     pub fn new(step: u64, thread: u32, what: RowKind) -> Row {
-        let (matters, is_news, crosses, delayed, changes) = (true, true, false, false, false);
+        let (matters, is_news, decides, delayed, changes) = (true, true, false, false, false);
         let container = None;
-        Row { step, thread, what, matters, is_news, crosses, delayed, changes, container }
+        Row { step, thread, what, matters, is_news, decides, delayed, changes, container }
     }
 
     /// The action; none for a call, an answer and a stop.
@@ -121,7 +120,7 @@ pub fn in_short(rows: &[Row]) -> Vec<Row> {
             let did = Action::WorksIn { container: named.name.clone(), changes };
             row.what = RowKind::Act { did, times: 1, place: row.place().cloned() };
             row.is_news = run.iter().any(|row| row.is_news);
-            row.crosses = run.iter().any(|row| row.crosses);
+            row.decides = run.iter().any(|row| row.decides);
         }
         row
     };
@@ -147,6 +146,8 @@ pub enum RowKind {
     Act { did: Action, times: u32, place: Option<Place> },
     /// A preemption of the thread during this call.
     Stopped(Call),
+    /// The thread repeats what follows for ever, in this call.
+    Repeats(Call),
 }
 
 /// A source line of an action.

@@ -1,6 +1,6 @@
 //! Draws the interleaving of a finding as a table in text.
 
-use std::fmt::Write;
+use std::collections::{HashMap, HashSet};
 
 use crate::core::history::client_name;
 use crate::finding::interleaving::{Interleaving, Place, Row, RowKind, in_short};
@@ -13,27 +13,18 @@ const TEXT_MAX: usize = 100;
 /// Most rows of a report; `interlap explain` shows the rest.
 pub const ROWS_MAX: usize = 40;
 
-/// Draws the rows that matter, or `all` rows, in at most `rows_max` lines. Of more rows it keeps
-/// those that are news, of these the first and last of each thread's turn, and of these the last.
-/// `drain` is the number of the thread that drains.
+/// Draws the rows that matter, or `all` rows, in at most `rows_max` lines and as many more as rows
+/// that decide need. `drain` is the number of the thread that drains.
 pub fn draw(table: &Interleaving, drain: Option<u32>, all: bool, rows_max: usize) -> String {
     let rows = if all { table.rows.clone() } else { in_short(&table.rows) };
-    let mut kept: Vec<&Row> = rows.iter().collect();
-    if kept.len() > rows_max {
-        kept = news(kept);
-    }
-    let lines = shortened(&kept, rows_max);
     let mut text = String::new();
     if table.cut {
         text.push_str("  (what came in the middle is not known: too many steps)\n");
     }
-    let before = lines.len().saturating_sub(rows_max);
-    if before > 0 {
-        writeln!(text, "  ... {before} before").expect("writing to a string");
-    }
-    for line in &lines[before..] {
+    let names = Names::new(table, drain);
+    for line in lines(&rows, rows_max) {
         let words = match line {
-            Line::Row(row) => row_line(row, drain),
+            Line::Row(row) => row_line(row, &names),
             Line::LeftOut(rows) => format!("        ({rows} rows left out)"),
         };
         text.push_str(words.trim_end());
@@ -42,88 +33,118 @@ pub fn draw(table: &Interleaving, drain: Option<u32>, all: bool, rows_max: usize
     text
 }
 
-/// The rows that are news. Preemptions with nothing new between them become one.
-fn news(rows: Vec<&Row>) -> Vec<&Row> {
-    let news: Vec<&Row> = rows.into_iter().filter(|row| row.is_news).collect();
-    let is_stop =
-        |at: usize| news.get(at).is_none_or(|row| matches!(row.what, RowKind::Stopped(_)));
-    let idle = |at: usize| is_stop(at) && is_stop(at + 1);
-    (0..news.len()).filter(|at| !idle(*at)).map(|at| news[at]).collect()
-}
-
+#[derive(Clone, Copy)]
 enum Line<'a> {
     Row(&'a Row),
     /// The number of rows that are not shown.
     LeftOut(usize),
 }
 
-/// Leaves out as little of the middle of each turn as fits into `rows_max` lines. A turn is what a
-/// thread does until another one runs, or until a call begins or ends.
-fn shortened<'a>(rows: &[&'a Row], rows_max: usize) -> Vec<Line<'a>> {
-    let is_act = |row: &Row| matches!(row.what, RowKind::Act { .. });
-    let is_same_turn =
-        |one: &&Row, next: &&Row| is_act(one) && is_act(next) && one.thread == next.thread;
-    let turns: Vec<&[&Row]> = rows.chunk_by(is_same_turn).collect();
-    let last = turns.len().saturating_sub(1);
-    let with = |ends: usize| {
-        let turns = turns.iter().enumerate();
-        joined(turns.flat_map(|(at, turn)| ends_of(turn, ends, at == last)))
+/// The most important rows in their order, and where others are left out.
+fn lines(rows: &[Row], rows_max: usize) -> Vec<Line<'_>> {
+    let mut by_rank: Vec<(Rank, usize)> = ranks(rows).into_iter().zip(0..).collect();
+    by_rank.sort();
+    let with = |count: usize| {
+        let mut is_shown = vec![false; rows.len()];
+        by_rank[..count].iter().for_each(|(_, at)| is_shown[*at] = true);
+        shown(rows, &is_shown)
     };
-    let longest = turns.iter().map(|turn| turn.len()).max().unwrap_or(0);
-    if rows.len() <= rows_max {
-        return with(longest);
+    let (mut fits, mut too_many) =
+        (by_rank.partition_point(|(rank, _)| rank.decides()), rows.len());
+    if with(rows.len()).len() <= rows_max {
+        return with(rows.len());
     }
-    // Binary search: longer ends never give fewer lines.
-    let (mut fits, mut longer) = (0, longest.div_ceil(2));
-    while fits + 1 < longer {
-        let middle = fits.midpoint(longer);
+    while fits + 1 < too_many {
+        let middle = fits.midpoint(too_many);
         match with(middle).len() <= rows_max {
             true => fits = middle,
-            false => longer = middle,
+            false => too_many = middle,
         }
     }
     with(fits)
 }
 
-/// Joins neighbouring lines of rows that are left out.
-fn joined<'a>(lines: impl Iterator<Item = Line<'a>>) -> Vec<Line<'a>> {
-    let mut joined = Vec::new();
-    for line in lines {
-        match (joined.last_mut(), line) {
-            (Some(Line::LeftOut(before)), Line::LeftOut(more)) => *before += more,
-            (_, line) => joined.push(line),
-        }
-    }
-    joined
+/// How important a row is, the most important first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    /// It decides, is the call that does what decides, or the last row, which may be the fault.
+    Decides,
+    /// Whether it is no news, how far it is from the nearer end of its turn, and from the end of
+    /// the table. A turn is what a thread does until another one runs, or until a call begins or
+    /// ends.
+    Other { is_known: bool, inside: usize, from_end: usize },
+    /// A preemption shows with what comes after it.
+    Stop,
 }
 
-/// The first and last `ends` rows of a turn, and those between them that cross another thread's
-/// actions. The last turn of the table keeps its last row anyway, which may be the fault.
-fn ends_of<'a>(turn: &[&'a Row], ends: usize, is_last: bool) -> Vec<Line<'a>> {
-    let mut lines = Vec::new();
-    let last = ends.max(usize::from(is_last));
-    let is_end = |at: usize| at < ends || at + last >= turn.len();
-    let mut left_out = Vec::new();
-    for (at, &row) in turn.iter().enumerate() {
-        if is_end(at) || row.crosses || !matches!(row.what, RowKind::Act { .. }) {
-            lines.extend(summarize(&mut left_out));
-            lines.push(Line::Row(row));
-        } else {
-            left_out.push(row);
-        }
+impl Rank {
+    fn decides(self) -> bool {
+        self == Rank::Decides
     }
-    lines.extend(summarize(&mut left_out));
-    lines
 }
 
-/// A line for the rows that are left out; a single row is shown instead.
-fn summarize<'a>(rows: &mut Vec<&'a Row>) -> Option<Line<'a>> {
-    let rows = std::mem::take(rows);
-    match rows[..] {
+fn ranks(rows: &[Row]) -> Vec<Rank> {
+    let is_act = |row: &Row| matches!(row.what, RowKind::Act { .. });
+    let is_same_turn =
+        |one: &Row, next: &Row| is_act(one) && is_act(next) && one.thread == next.thread;
+    let mut ranks: Vec<Rank> = Vec::with_capacity(rows.len());
+    // The latest call of each thread.
+    let mut calls: HashMap<u32, usize> = HashMap::new();
+    for turn in rows.chunk_by(is_same_turn) {
+        for (at, row) in turn.iter().enumerate() {
+            let from_end = rows.len() - 1 - ranks.len();
+            let inside = at.min(turn.len() - 1 - at);
+            if let RowKind::Call(_) = row.what {
+                calls.insert(row.thread, ranks.len());
+            }
+            if row.decides {
+                calls.get(&row.thread).into_iter().for_each(|call| ranks[*call] = Rank::Decides);
+            }
+            ranks.push(match &row.what {
+                RowKind::Stopped(_) => Rank::Stop,
+                RowKind::Repeats(_) => Rank::Decides,
+                _ if row.decides || from_end == 0 => Rank::Decides,
+                _ => Rank::Other { is_known: !row.is_news, inside, from_end },
+            });
+        }
+    }
+    ranks
+}
+
+/// The shown rows, with a line in place of the others between them; a single one is shown instead.
+/// A preemption is shown if its thread is shown before it, and who goes on is after it.
+fn shown<'a>(rows: &'a [Row], is_shown: &[bool]) -> Vec<Line<'a>> {
+    let (mut lines, mut left_out) = (Vec::new(), Vec::new());
+    // The last preemption, and how many rows had been left out by then.
+    let (mut stop, mut threads): (Option<(&Row, usize)>, _) = (None, HashSet::new());
+    let summary = |rows: &mut Vec<&'a Row>| match std::mem::take(rows)[..] {
         [] => None,
         [row] => Some(Line::Row(row)),
-        _ => Some(Line::LeftOut(rows.len())),
+        ref rows => Some(Line::LeftOut(rows.len())),
+    };
+    for (row, is_shown) in rows.iter().zip(is_shown) {
+        if matches!(row.what, RowKind::Stopped(_)) {
+            stop = Some((row, left_out.len()));
+            continue;
+        }
+        if !is_shown {
+            left_out.push(row);
+            continue;
+        }
+        let is_loop = matches!(row.what, RowKind::Repeats(_));
+        let tells = |&(stop, at): &(&Row, usize)| {
+            let is_last =
+                left_out[at..].iter().all(|left_out: &&Row| left_out.thread == row.thread);
+            is_last && !is_loop && threads.contains(&stop.thread)
+        };
+        let stop = stop.take().filter(tells).map(|(stop, _)| Line::Row(stop));
+        lines.extend(summary(&mut left_out));
+        lines.extend(stop);
+        threads.insert(row.thread);
+        lines.push(Line::Row(row));
     }
+    lines.extend(summary(&mut left_out));
+    lines
 }
 
 /// Explains the signs in the table, a line each, followed by an empty line.
@@ -139,8 +160,34 @@ pub fn key(table: &Interleaving) -> String {
     if key.is_empty() { key } else { key + "\n" }
 }
 
-fn row_line(row: &Row, drain: Option<u32>) -> String {
-    let (step, thread) = (row.step, client_name(row.thread, drain));
+/// Names the thread of a row: the one that drains also creates and destroys.
+struct Names {
+    drain: Option<u32>,
+    /// The steps of the first invocation and the last response.
+    calls: (u64, u64),
+}
+
+impl Names {
+    fn new(table: &Interleaving, drain: Option<u32>) -> Names {
+        let is_call = |row: &&Row| matches!(row.what, RowKind::Call(_) | RowKind::Answer(_));
+        let mut calls = table.rows.iter().filter(is_call).map(|row| row.step);
+        let first = calls.next().unwrap_or(0);
+        Names { drain, calls: (first, calls.last().unwrap_or(first)) }
+    }
+
+    fn of(&self, row: &Row) -> String {
+        let (first, last) = self.calls;
+        let keeps = self.drain == Some(row.thread) && row.action().is_some();
+        match row.step {
+            step if keeps && step < first => "creates".to_string(),
+            step if keeps && step > last => "destroys".to_string(),
+            _ => client_name(row.thread, self.drain),
+        }
+    }
+}
+
+fn row_line(row: &Row, names: &Names) -> String {
+    let (step, thread) = (row.step, names.of(row));
     match &row.what {
         RowKind::Call(_) | RowKind::Answer(_) => {
             format!("{step:>6}  {thread:<9} {}", words::row(row))
@@ -149,6 +196,9 @@ fn row_line(row: &Row, drain: Option<u32>) -> String {
             let what = words::row(row);
             let place = place.as_ref().map(place_words).unwrap_or_default();
             format!("{step:>6}  {thread:<9}   {what:<ACT_COLUMNS$}  {place}")
+        }
+        RowKind::Repeats(_) => {
+            format!("        ────────── {thread} {}: ──────────", words::row(row))
         }
         RowKind::Stopped(call) => {
             let call = words::call(call);
@@ -223,11 +273,22 @@ mod tests {
         assert_eq!(drawn.trim_start(), expected.trim_start());
         assert_eq!(draw(&table, None, false, 100).lines().count(), 34);
         let mut table = table;
-        table.rows[15].crosses = true;
+        table.rows[15].decides = true;
         let drawn = draw(&table, None, false, 9);
+        assert_eq!(drawn.lines().count(), 9);
         assert!(drawn.contains("(14 rows left out)\n    15  thread 0    frees #15\n"), "{drawn}");
-        assert!(drawn.contains("frees #15\n        (14 rows left out)\n"), "{drawn}");
-        assert!(draw(&table, None, false, 5).starts_with("  ... 3 before\n"), "{drawn}");
+        assert!(drawn.contains("frees #15\n        (13 rows left out)\n    29"), "{drawn}");
+        // However few rows there may be, it is there, and in which call; and the last row.
+        let drawn = draw(&table, None, false, 1);
+        let expected = "     \
+     0  thread 0  get(2)
+        (14 rows left out)
+    15  thread 0    frees #15
+        (16 rows left out)
+        ────────── thread 0 is stopped inside of get(2) ──────────
+    32  thread 1    frees #32
+";
+        assert_eq!(drawn.trim_start(), expected.trim_start());
     }
 
     #[test]
@@ -292,13 +353,13 @@ mod tests {
         let rows = (0..20).flat_map(|at| begins(at * 5, 0).into_iter().chain(acts(1..4, 0)));
         let table = Interleaving { rows: rows.chain(acts(200..210, 1)).collect(), cut: false };
         let drawn = draw(&table, None, false, 40);
-        assert!(drawn.ends_with("(12 rows left out)\n   209  thread 1    frees #209\n"), "{drawn}");
+        assert!(drawn.ends_with("(8 rows left out)\n   209  thread 1    frees #209\n"), "{drawn}");
     }
 
     #[test]
     fn preemptions_without_news_between_them_are_one() {
         let stop = |thread| row(9, thread, RowKind::Stopped(call(Op::RegisterWrite, &[1])));
-        let rows = acts(1..3, 0).chain((0..50).map(|at| stop(at % 2))).chain(acts(60..61, 1));
+        let rows = acts(1..3, 0).chain((0..51).map(|at| stop(at % 2))).chain(acts(60..61, 1));
         let table = Interleaving { rows: rows.collect(), cut: false };
         assert_eq!(draw(&table, None, false, 12).lines().count(), 4);
     }

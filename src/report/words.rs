@@ -244,6 +244,7 @@ pub fn row(row: &Row) -> String {
         RowKind::Act { did, times: 1, .. } => action(did),
         RowKind::Act { did, times, .. } => format!("{} ({times} times)", action(did)),
         RowKind::Stopped(under_way) => format!("stopped inside of {}", call(under_way)),
+        RowKind::Repeats(under_way) => format!("repeats this for ever in {}", call(under_way)),
     }
 }
 

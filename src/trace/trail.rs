@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Maximum number of events of a trail. If there are more, those in the middle are dropped.
-pub const EVENTS_MAX: usize = 1 << 16;
+pub const EVENTS_MAX: usize = 1 << 18;
 /// Maximum number of calling functions of an event.
 pub const AROUND_MAX: usize = 4;
 /// Of a longer trail, so many of the first events are kept; the others are the last ones.

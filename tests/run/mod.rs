@@ -10,6 +10,7 @@ mod controlled;
 mod controlled_environment;
 mod cross_engine;
 mod debugger;
+mod decisive_steps;
 mod determinism;
 mod explaining;
 mod exporting;

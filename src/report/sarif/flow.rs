@@ -56,7 +56,7 @@ fn step<'a>(rows: &[&'a Row], at: usize) -> Option<(String, &'static str, &'a Pl
         RowKind::Act { place, .. } => {
             (if row.is_news { "important" } else { "unimportant" }, place.as_ref()?)
         }
-        RowKind::Call(_) => ("essential", next().or_else(before)?),
+        RowKind::Call(_) | RowKind::Repeats(_) => ("essential", next().or_else(before)?),
         RowKind::Answer(_) | RowKind::Stopped(_) => ("essential", before().or_else(next)?),
     };
     Some((words::row(row), importance, place))
