@@ -20,6 +20,7 @@
 //! - `undecided`: Says why a check decided nothing: as data, of which `report::explanation` makes
 //!   sentences.
 //! - `verdict`: The answer of a check, its witness, and what a check may spend.
+//! - `weaker`: Says which weaker promises allow a history that a model does not.
 
 mod data;
 mod decide;
@@ -32,6 +33,7 @@ mod sequential;
 mod transactions;
 mod undecided;
 mod verdict;
+mod weaker;
 
 pub use data::events::{Events, HistoryEvent};
 pub use data::overlap::{Overlap, overlap};
@@ -50,3 +52,4 @@ pub use online::window::{Online, OnlineViolation};
 pub use sequential::sequential;
 pub use undecided::{Exhausted, Undecided};
 pub use verdict::{Explains, Limits, Verdict, Witness};
+pub use weaker::{Weaker, weaker};

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::interleaving::{Call, Memory, Place};
 use super::locations::Occurrence;
-use crate::check::{Explanation, Partials};
+use crate::check::{Explanation, Partials, Weaker};
 use crate::core::history::{History, OperationId};
 use crate::core::operation::Status;
 use crate::process::fault::{Exception, Fault, FaultKind, Hang};
@@ -25,6 +25,9 @@ pub enum Failure {
         /// How far the history can be explained; none if the violation is not one of order.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         partials: Option<Box<Partials>>,
+        /// The promises weaker than the model's that allow the history.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        weaker: Vec<Weaker>,
     },
     /// The target ended its process, hangs, or misused memory.
     Fault {

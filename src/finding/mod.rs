@@ -36,11 +36,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::check::{Partials, Witness};
+use crate::check::{self, Limits, Witness};
 use crate::core::files;
-use crate::core::history::{History, OperationId};
+use crate::core::history::History;
 use crate::core::plan::Plan;
 use crate::core::random::mix;
+use crate::model::Spec;
 use crate::process::fault::Fault;
 use crate::process::rr::locate::{CallMoments, Moment};
 use cross_engine::{CrossEngine, RecordedAs};
@@ -158,14 +159,17 @@ impl Finding {
             circumstance,
             operations: witness.operations.clone(),
             partials: None,
+            weaker: Vec::new(),
         };
         Finding::new(what, signature, plan, model)
     }
 
-    /// Adds the partial linearizations of a violation, which `partials` computes of its operations.
-    pub fn add_partials(&mut self, partials: impl FnOnce(&[OperationId]) -> Option<Partials>) {
-        if let Failure::Violation { operations, partials: known, .. } = &mut self.what {
-            *known = partials(operations).map(Box::new);
+    /// Adds how far the history of a violation can be explained, and which weaker promises allow
+    /// it.
+    pub fn add_evidence(&mut self, history: &History, model: &Spec, limits: &Limits) {
+        if let Failure::Violation { operations, partials, weaker, .. } = &mut self.what {
+            *partials = check::partials(history, model, operations, limits).ok().map(Box::new);
+            *weaker = check::weaker(history, model, limits);
         }
     }
 

@@ -16,7 +16,7 @@ use super::{
     rerun,
 };
 use crate::binary::members::Types;
-use crate::check::{self, Limits};
+use crate::check::Limits;
 use crate::core::plan::{Engine, PlainPoints};
 use crate::finding::Stored;
 use crate::finding::known::Classification;
@@ -293,14 +293,12 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Adds the longest partial linearizations.
+    /// Adds what shows that the history has no order, and what would allow it.
     fn explain(&self, stored: &mut Stored) {
         let Some((_, model)) = &self.hello else { return };
         let history = &stored.round.history;
         let limits = Limits { deadline: self.options.time.end_of_grace(), ..Limits::default() };
-        stored
-            .finding
-            .add_partials(|witness| check::partials(history, model, witness, &limits).ok());
+        stored.finding.add_evidence(history, model, &limits);
     }
 
     /// Locates the operations of the finding in its recording.

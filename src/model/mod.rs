@@ -17,6 +17,7 @@
 //! - `stream`: Sequential object for streams of S2: conditional appends and reads of the whole
 //!   stream.
 //! - `text`: Sequential object for the model kv: a string under each key, with get, put and append.
+//! - `weaker`: Lists the models that promise less than a model does.
 
 mod bag;
 mod cell;
@@ -29,6 +30,7 @@ mod producers;
 mod sequence;
 mod stream;
 mod text;
+mod weaker;
 
 use std::fmt;
 use std::str::FromStr;
@@ -117,7 +119,8 @@ pub enum Bulk {
 }
 
 /// A model as users name it: `kind[:option=value[,option=value...]]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Spec {
     pub kind: Kind,
     pub empty: Empty,
@@ -273,6 +276,20 @@ impl FromStr for Spec {
             }
         }
         Ok(spec)
+    }
+}
+
+impl TryFrom<String> for Spec {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Spec, String> {
+        text.parse()
+    }
+}
+
+impl From<Spec> for String {
+    fn from(spec: Spec) -> String {
+        spec.to_string()
     }
 }
 

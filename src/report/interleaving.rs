@@ -172,7 +172,7 @@ impl Names {
         let is_call = |row: &&Row| matches!(row.what, RowKind::Call(_) | RowKind::Answer(_));
         let mut calls = table.rows.iter().filter(is_call).map(|row| row.step);
         let first = calls.next().unwrap_or(0);
-        Names { drain, calls: (first, calls.last().unwrap_or(first)) }
+        Names { drain, calls: (first, calls.next_back().unwrap_or(first)) }
     }
 
     fn of(&self, row: &Row) -> String {

@@ -10,7 +10,7 @@ use crate::check::Undecided;
 use crate::core::plan::Plan;
 use crate::finding::{Failure, Finding, Stored};
 use crate::fuzz::Statistics;
-use crate::report::explanation::{self, undecided};
+use crate::report::explanation::{self, questions, undecided};
 use crate::report::warnings;
 use crate::report::words::UNEXPLAINED;
 
@@ -107,11 +107,13 @@ pub fn rule(finding: &Finding) -> String {
 /// The failure in a sentence or two.
 pub fn sentence(stored: &Stored) -> String {
     let sentences = explanation::of_finding(stored);
-    match &stored.finding.what {
+    let sentences = match &stored.finding.what {
         Failure::Violation { rule, .. } => format!("{UNEXPLAINED} ({rule}). {sentences}"),
         Failure::Fault { message, .. } => {
             let said = message.iter().map(|message| format!(" It said: {message}"));
             sentences + &said.collect::<String>()
         }
-    }
+    };
+    let question = questions::of_finding(stored).map(|question| format!(" {question}"));
+    sentences + &question.unwrap_or_default()
 }

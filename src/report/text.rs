@@ -10,6 +10,7 @@ use crate::core::plan::{Engine, Plan, quoted};
 use crate::exchange::values::Interner;
 use crate::finding::{Failure, PAGE_FILE, SHOWN_MAX, Stored};
 use crate::process::fault::FaultKind;
+use crate::report::explanation::questions;
 use crate::report::words::{
     self, BREAK_AT_IT_WITH, CHECKED_AGAINST, CONFIRMED, FINDING, HOW_IT_WENT, REPRODUCE_WITH,
     SHRUNK_TO, UNEXPLAINED,
@@ -86,10 +87,14 @@ fn verdict(stored: &Stored) -> String {
         )));
     }
     line(String::new());
+    let question = |line: &mut dyn FnMut(String)| {
+        questions::of_finding(stored).iter().for_each(|question| line(wrap(question)));
+    };
     match &finding.what {
         Failure::Violation { rule, .. } => {
             line(format!("{UNEXPLAINED} ({rule})."));
             line(wrap(&explanation::of_finding(stored)));
+            question(&mut line);
             line(String::new());
             line(picture(stored));
         }
@@ -99,6 +104,7 @@ fn verdict(stored: &Stored) -> String {
             if let Some(message) = message {
                 line(format!("It said: {message}"));
             }
+            question(&mut line);
             line(String::new());
             if !stored.round.history.is_empty() {
                 line("The last calls of each thread, those under way without an answer:".into());

@@ -114,6 +114,7 @@ mod tests {
             circumstance: None,
             operations: operations.iter().map(id).collect(),
             partials: None,
+            weaker: Vec::new(),
         };
         finding
     }

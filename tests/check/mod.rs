@@ -22,3 +22,4 @@ mod transactions;
 mod transactions_online;
 mod users;
 mod verdicts;
+mod weaker;

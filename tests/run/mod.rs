@@ -27,6 +27,7 @@ mod output;
 mod overview;
 mod pace;
 mod prebuilt;
+mod questions;
 mod regressions;
 mod rr;
 mod scenarios;

@@ -36,6 +36,13 @@ struct Places {
 // SAFETY: used by the thread that runs under control alone, as the engine.
 unsafe impl Sync for Places {}
 
+impl Places {
+    fn forget_counts(&self) {
+        self.steps.set(0);
+        self.new.set(0);
+    }
+}
+
 static PLACES: Places = Places {
     bits: UnsafeCell::new([0; BITS / 64]),
     since: Cell::new(u64::MAX),
@@ -70,7 +77,7 @@ fn looks_at_new_places(address: u64) -> bool {
     if places.since.replace(e.changed_at.get()) != e.changed_at.get() {
         // SAFETY: as for `Sync`.
         unsafe { (*places.bits.get()).fill(0) };
-        (places.steps.set(0), places.new.set(0));
+        places.forget_counts();
     }
     let place = address.wrapping_add(e.current.get() as u64) as usize;
     let bit = place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - BITS.ilog2());
@@ -83,6 +90,6 @@ fn looks_at_new_places(address: u64) -> bool {
         return true;
     }
     let progress = places.new.get() * NEW_SHARE >= places.steps.get();
-    (places.steps.set(0), places.new.set(0));
+    places.forget_counts();
     progress
 }

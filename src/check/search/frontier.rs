@@ -145,6 +145,13 @@ impl<O: Debug, S, const WORDS: usize> Frontier<O, S, WORDS> {
         self.optional.insert(place);
     }
 
+    /// These steps have been closed, and steps that are open still come after some of them.
+    pub fn forget(&mut self, closed: Places<WORDS>) {
+        for step in &mut self.open {
+            step.before.take_if(|before| closed.contains(*before));
+        }
+    }
+
     /// Lets every read that is legal in a configuration take effect.
     fn read<M: Model<O, State = S>>(
         &self,

@@ -19,6 +19,9 @@
 //!   are about producers.
 //! - `producer_ranges`: A queue that keeps the order of each producer, as a sequential object for
 //!   the general search whose state is two numbers a producer, however much the queue holds.
+//! - `program_order`: Searches for an order that keeps the order of each thread's own operations,
+//!   whatever their timeboxes: sequential consistency (Lamport, IEEE Transactions on Computers
+//!   1979).
 //! - `steps`: Finds the steps at which an operation takes effect: one for most; one for each
 //!   element of a bulk operation that is not atomic; one for each producer's queue of an "empty"
 //!   answer that may look at them one after another.
@@ -37,6 +40,7 @@ pub mod parallel;
 pub mod position;
 pub mod producer_choices;
 pub mod producer_ranges;
+pub mod program_order;
 pub mod steps;
 pub mod strings;
 pub mod text_witness;

@@ -10,14 +10,14 @@ use serde_json::Value;
 use super::ci::Reports;
 use super::source::{self, RecordedHistory};
 use super::{page, print_json, stop_flag};
-use crate::check::{self, Limits, NotShown, Partials, Verdict, Witness};
+use crate::check::{self, Limits, NotShown, Partials, Verdict, Weaker, Witness};
 use crate::cli::arguments;
 use crate::core::history::OperationId;
 use crate::core::outcome::Outcome;
 use crate::core::time_limit::TimeLimit;
 use crate::finding::SHOWN_WHOLE;
 use crate::model::Spec;
-use crate::report::explanation::{partials, undecided};
+use crate::report::explanation::{partials, questions, undecided};
 use crate::report::output::{Output, note};
 use crate::report::results::{Ended, Run};
 use crate::report::{text, timeline};
@@ -35,6 +35,9 @@ struct Json {
     explanation: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     witness: Vec<OperationId>,
+    /// The weaker promises that allow it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    weaker: Vec<Weaker>,
     #[serde(skip_serializing_if = "Option::is_none")]
     partials: Option<Value>,
 }
@@ -66,6 +69,10 @@ fn check(args: &arguments::Check, reports: &Reports, out: &mut Output) -> Result
         let model = recorded.known_model()?;
         let verdict = check::check(&recorded.history, &model, &limits);
         let partials = longest(recorded, model, &verdict, &limits);
+        let weaker = match &verdict {
+            Verdict::Violation(_) => check::weaker(&recorded.history, &model, &limits),
+            _ => Vec::new(),
+        };
         recorded.notes.iter().for_each(|note| note!("{file}: {note}"));
         outcome = match (&verdict, outcome) {
             (Verdict::Violation(_), _) | (_, Outcome::Found) => Outcome::Found,
@@ -77,9 +84,10 @@ fn check(args: &arguments::Check, reports: &Reports, out: &mut Output) -> Result
             ..result(args, recorded, &verdict)
         });
         if args.format.json {
-            all.push(json(recorded, model, &verdict, partials.as_ref().ok()));
+            all.push(Json { weaker, ..json(recorded, model, &verdict, partials.as_ref().ok()) });
         } else if !reports.take_stdout() {
-            print_verdict(recorded, model, &verdict, partials.as_ref().ok(), out);
+            let question = questions::of_weaker(&weaker);
+            print_verdict(recorded, model, &verdict, question, partials.as_ref().ok(), out);
         }
         let checked = page::Checked { recorded, model, verdict, partials, limits: limits.clone() };
         if shown.as_ref().is_none_or(|shown| checked.rank() > shown.rank()) {
@@ -172,6 +180,7 @@ fn json(
         rule: None,
         explanation: None,
         witness: Vec::new(),
+        weaker: Vec::new(),
         partials: partials.map(|all| partials::json(all, &recorded.history, &recorded.strings)),
     };
     match verdict {
@@ -192,6 +201,7 @@ fn print_verdict(
     recorded: &RecordedHistory,
     model: Spec,
     verdict: &Verdict,
+    question: Option<String>,
     partials: Option<&Partials>,
     out: &mut Output,
 ) {
@@ -205,7 +215,9 @@ fn print_verdict(
         }
         Verdict::Violation(witness) => {
             writeln!(out, "{name}: violates {model} ({})", witness.rule);
-            writeln!(out, "{}\n", recorded.sentences(witness));
+            writeln!(out, "{}", recorded.sentences(witness));
+            question.iter().for_each(|question| writeln!(out, "{question}"));
+            writeln!(out);
             writeln!(out, "{}", picture(recorded, witness));
         }
     }

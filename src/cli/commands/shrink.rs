@@ -11,15 +11,13 @@ use serde::Serialize;
 
 use super::fuzz::rerun_options;
 use super::{cross_engine, explain, place, print_json, stop_flag};
-use crate::check::{self, Limits};
+use crate::check::Limits;
 use crate::cli::arguments;
-use crate::core::history::OperationId;
 use crate::core::measured::time;
 use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, quoted};
 use crate::finding::{Finding, Stored};
 use crate::fuzz::{Observer, Options, Summary, Warning};
-use crate::model::Spec;
 use crate::report::directory;
 use crate::report::output::Output;
 use crate::report::progress::{Progress, Telling};
@@ -172,11 +170,10 @@ fn smaller(
 /// Writes a shrunk finding, with partial linearizations, its table and the debugger's script.
 /// `options` are those of a run of its plan, except the listed calls.
 pub fn complete(shrunk: &mut Stored, options: &Options) -> Result<()> {
-    let (history, model) = (&shrunk.round.history, shrunk.finding.model.parse::<Spec>());
     let limits = Limits { deadline: options.time.end_of_grace(), ..Limits::default() };
-    let partials =
-        |witness: &[OperationId]| check::partials(history, &model.ok()?, witness, &limits).ok();
-    shrunk.finding.add_partials(partials);
+    if let Ok(model) = shrunk.finding.model.parse() {
+        shrunk.finding.add_evidence(&shrunk.round.history, &model, &limits);
+    }
     if shrunk.finding.plan.engine != Engine::Native {
         // The table may be missing, as that of a finding that was never explained.
         explain::add(shrunk, options).ok();

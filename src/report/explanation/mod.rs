@@ -3,6 +3,8 @@
 //! - `operations`: Puts operations of a history into words, as sentences name them.
 //! - `order`: Sentences about values that left a structure in the wrong order.
 //! - `partials`: Describes the longest partial linearizations in words, a step a line, and as JSON.
+//! - `questions`: Asks whether what was found is meant: where a weaker promise allows it, or where
+//!   calls wait for values that nobody adds.
 //! - `search`: Sentences about responses that no order explains.
 //! - `transactions`: Sentences about transactions that no order explains.
 //! - `undecided`: Sentences about what was not decided, and about evidence that is not shown.
@@ -10,6 +12,7 @@
 mod operations;
 mod order;
 pub mod partials;
+pub mod questions;
 mod search;
 mod transactions;
 pub mod undecided;

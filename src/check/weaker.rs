@@ -1,0 +1,48 @@
+//! Says which weaker promises allow a history that a model does not.
+
+use serde::{Deserialize, Serialize};
+
+use super::decide::check;
+use super::search::program_order::is_sequentially_consistent;
+use super::verdict::{Limits, Verdict};
+use crate::core::history::History;
+use crate::model::Spec;
+
+/// What may be spent on each promise.
+const LIMITS: Limits = Limits {
+    configurations_max: 1 << 14,
+    steps_max: 200_000,
+    memory_max: 256 << 20,
+    jobs: 1,
+    cancelled: None,
+    deadline: None,
+};
+
+/// A promise that is weaker than a model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Weaker {
+    Model(Spec),
+    /// The same model, but operations of different threads may take effect in any order, whatever
+    /// their timeboxes.
+    SequentialConsistency,
+}
+
+/// The least weak of these that allow the history: models of the same kind, or else of another one,
+/// and sequential consistency. What `limits` or those of a promise leave undecided is not named.
+pub fn weaker(history: &History, spec: &Spec, limits: &Limits) -> Vec<Weaker> {
+    let limits = LIMITS.within(limits);
+    let mut models: Vec<Spec> = Vec::new();
+    for weaker in spec.weaker() {
+        let is_named = models.iter().any(|model| model.includes(&weaker));
+        let is_enough = models.first().is_some_and(|model| model.kind != weaker.kind);
+        if !is_named && !is_enough && check(history, &weaker, &limits) == Verdict::Consistent {
+            models.push(weaker);
+        }
+    }
+    let mut all: Vec<Weaker> = models.into_iter().map(Weaker::Model).collect();
+    if is_sequentially_consistent(history, spec, &limits) == Some(true) {
+        all.push(Weaker::SequentialConsistency);
+    }
+    all
+}

@@ -1,0 +1,57 @@
+//! Lists the models that promise less than a model does.
+
+use super::{BULK, Bulk, EMPTY, Empty, Kind, Spec, empty_choices};
+
+impl Spec {
+    /// Models each of which allows every history that this one allows. Those of its own kind come
+    /// first, and one that promises more comes before one that promises less.
+    pub fn weaker(&self) -> Vec<Spec> {
+        let same_kind = self.with_less();
+        let others = self.kinds_with_less().into_iter().flat_map(|spec| {
+            let less = spec.with_less();
+            std::iter::once(spec).chain(less)
+        });
+        same_kind.into_iter().chain(others).collect()
+    }
+
+    /// Whether it is of the same kind and promises all that the other one does.
+    pub fn includes(&self, other: &Spec) -> bool {
+        let is_same = (self.kind, self.k) == (other.kind, other.k);
+        is_same && self.empty >= other.empty && strength(self.bulk) >= strength(other.bulk)
+    }
+
+    /// The models of the same kind that it includes.
+    fn with_less(&self) -> Vec<Spec> {
+        let Spec { kind, .. } = *self;
+        let choices = empty_choices(kind);
+        let is_choice = |(name, empty): &&(&str, Empty)| {
+            if kind.has_empty() { choices.contains(name) } else { *empty == self.empty }
+        };
+        let is_mode = |(_, bulk): &&(&str, Bulk)| kind.has_bulk() || *bulk == self.bulk;
+        let mut less: Vec<Spec> = Vec::new();
+        for (_, empty) in EMPTY.iter().rev().filter(is_choice) {
+            let modes = BULK.iter().rev().filter(is_mode);
+            less.extend(modes.map(|(_, bulk)| Spec { empty: *empty, bulk: *bulk, ..*self }));
+        }
+        less.retain(|spec| spec != self && self.includes(spec));
+        less
+    }
+
+    /// The strongest models of other kinds that promise less.
+    fn kinds_with_less(&self) -> Vec<Spec> {
+        let pool = |empty| Spec { empty, ..Spec::new(Kind::Pool) };
+        match self.kind {
+            Kind::Fifo => {
+                vec![Spec { kind: Kind::FifoPerProducer, ..*self }, pool(self.empty)]
+            }
+            // What is promised of each producer's queue says little of all of them.
+            Kind::FifoPerProducer if self.empty < Empty::Strong => vec![pool(Empty::None)],
+            Kind::FifoPerProducer | Kind::FifoRelaxed => vec![pool(self.empty)],
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn strength(bulk: Bulk) -> usize {
+    BULK.iter().position(|(_, other)| *other == bulk).expect("BULK lists every mode")
+}

@@ -1,0 +1,79 @@
+//! Asks whether what was found is meant: where a weaker promise allows it, or where calls wait for
+//! values that nobody adds.
+
+use crate::check::Weaker;
+use crate::core::history::{History, OperationId};
+use crate::finding::interleaving::Call;
+use crate::finding::{Failure, FaultPlace, Stored};
+use crate::model::added;
+use crate::process::fault::FaultKind;
+use crate::report::words;
+use crate::trace::frame::{Awaited, Deed, DetectedKind};
+
+/// Most models that are named.
+const MODELS_MAX: usize = 2;
+
+/// What to ask about a finding, if anything.
+pub fn of_finding(stored: &Stored) -> Option<String> {
+    match &stored.finding.what {
+        Failure::Violation { weaker, .. } => of_weaker(weaker),
+        Failure::Fault { kind, places, .. } => {
+            let waits_for_lock = places.iter().any(is_waiting_for_lock);
+            of_waiting(*kind, &stored.round.history).filter(|_| !waits_for_lock)
+        }
+    }
+}
+
+/// What to ask where these weaker promises allow a history.
+pub fn of_weaker(weaker: &[Weaker]) -> Option<String> {
+    let models = weaker.iter().filter_map(|weaker| match weaker {
+        Weaker::Model(model) => Some(format!("`--model {model}`")),
+        Weaker::SequentialConsistency => None,
+    });
+    let models: Vec<String> = models.take(MODELS_MAX).collect();
+    let order = "some order that keeps each thread's own, but not which call of one thread \
+                 returned before a call of another was made";
+    let is_sequential = weaker.contains(&Weaker::SequentialConsistency);
+    let answer = match (&models[..], is_sequential) {
+        ([], false) => return None,
+        ([], true) => format!("Sequential consistency allows it: {order}."),
+        (models, false) => format!("{} allows it.", models.join(" or ")),
+        (models, true) => {
+            format!("{} allows it, and so does sequential consistency.", models.join(" or "))
+        }
+    };
+    Some(format!("Is this meant? {answer}"))
+}
+
+fn is_waiting_for_lock(place: &FaultPlace) -> bool {
+    let Deed::Waits(wait) = place.deed else { return false };
+    matches!(wait.on, Awaited::Mutex | Awaited::ReadLock | Awaited::WriteLock)
+}
+
+/// Calls that only wait for a value, of which none is left.
+fn of_waiting(kind: FaultKind, history: &History) -> Option<String> {
+    use DetectedKind::{Deadlock, Hang, Livelock};
+    if !matches!(kind, FaultKind::Detected(Deadlock | Livelock | Hang) | FaultKind::Hang) {
+        return None;
+    }
+    let operation = |id: OperationId| history.operation(id);
+    let is_open = |id: &OperationId| operation(*id).status.is_open();
+    let first = history.ids().find(is_open)?;
+    let only_removals = history.ids().filter(is_open).all(|id| operation(id).op.removes());
+    let (mut inside, mut any) = (0, false);
+    for id in history.ids().filter(|id| !is_open(id)) {
+        let (operation, args, results) = (operation(id), history.args(id), history.results(id));
+        let more = added(operation.op, operation.status, args, results).len();
+        let less = if operation.op.removes() { results.len() } else { 0 };
+        (inside, any) = (inside + more as i64 - less as i64, any || more > 0);
+    }
+    let (op, args) = (operation(first).op, history.args(first).to_vec());
+    let call = words::call(&Call { op, args });
+    (only_removals && inside == 0).then(|| {
+        format!(
+            "Is this meant? All that was added has been removed, and each call that did not return \
+             is a {call}, which waits for more. Let the adapter call one that answers \"empty\" \
+             instead, or one that waits only so long."
+        )
+    })
+}

@@ -1,0 +1,147 @@
+//! Weaker promises allow what stronger ones do, and sequential consistency is what an enumeration
+//! of all orders that keep each thread's own says.
+
+use std::collections::VecDeque;
+
+use interlap::check::{Limits, Verdict, Weaker, check, weaker};
+use interlap::core::history::History;
+use interlap::core::operation::{Op, Status};
+use interlap::model::{Kind, Spec};
+
+use super::agreement::SMALL;
+use super::brute;
+use super::random::{Random, Record, Shape, history, written};
+
+#[test]
+fn what_a_model_allows_each_weaker_one_allows() {
+    let specs = [
+        "fifo",
+        "fifo:empty=lone",
+        "fifo:bulk=atomic",
+        "fifo-per-producer:empty=strong,bulk=atomic",
+        "fifo-per-producer:empty=identity",
+        "fifo-relaxed:empty=strong,k=2",
+        "pool",
+        "lifo",
+        "deque",
+        "priority-queue",
+    ];
+    for (at, text) in specs.iter().enumerate() {
+        let spec: Spec = text.parse().expect(text);
+        let mut random = Random::new(700 + at as u64);
+        let (mut allowed, mut only_weaker) = (0, 0);
+        for _ in 0..crate::how_many(8_000) {
+            let bulk = if spec.kind == Kind::Lifo { 0 } else { 30 };
+            let shape = Shape { kind: spec.kind, bulk, threads: (2, 3), ..SMALL };
+            let history = history(Shape { operations: (3, 6), ..shape }, &mut random);
+            let verdict = |spec: &Spec| check(&history, spec, &Limits::default());
+            let is_allowed = verdict(&spec) == Verdict::Consistent;
+            let weaker = spec.weaker();
+            assert!(!weaker.is_empty(), "{text}");
+            let by_weaker = weaker.iter().filter(|weaker| verdict(weaker) == Verdict::Consistent);
+            let by_weaker = by_weaker.count();
+            assert!(!is_allowed || by_weaker == weaker.len(), "{text}: {history:?}");
+            allowed += usize::from(is_allowed);
+            only_weaker += usize::from(!is_allowed && by_weaker > 0);
+        }
+        assert!(allowed > 0 && only_weaker > 0, "{text}: {allowed}, {only_weaker}");
+    }
+}
+
+#[test]
+fn models_without_options_have_no_weaker_ones() {
+    for kind in [Kind::Set, Kind::Map, Kind::Counter, Kind::Log, Kind::Serializable] {
+        assert!(Spec::new(kind).weaker().is_empty());
+    }
+}
+
+#[test]
+fn the_least_weak_promise_is_named() {
+    let record = |op, start, end, args: &[i64], results: &[i64]| Record {
+        op,
+        status: if results.is_empty() && args.is_empty() { Status::Empty } else { Status::Ok },
+        start,
+        end,
+        args: args.to_vec(),
+        results: results.to_vec(),
+    };
+    use Op::{Dequeue, Enqueue};
+    // A dequeue answers "empty" beside another one, and a value was inside all the time.
+    let queue = written(&[
+        vec![record(Enqueue, 1, 2, &[1], &[]), record(Enqueue, 3, 4, &[2], &[])],
+        vec![record(Dequeue, 5, 8, &[], &[1])],
+        vec![record(Dequeue, 6, 7, &[], &[])],
+    ]);
+    let named = weaker(&queue, &"fifo".parse().expect("a model"), &Limits::default());
+    let lone = "fifo:empty=lone".parse().expect("a model");
+    assert_eq!(named, [Weaker::Model(lone), Weaker::SequentialConsistency]);
+}
+
+/// All histories in which the operations of these threads come one after another, each thread's in
+/// its own order.
+fn any_order(
+    left: &mut [VecDeque<Record>],
+    done: &mut Vec<Vec<Record>>,
+    explained: &mut dyn FnMut(&[Vec<Record>]) -> bool,
+) -> bool {
+    if left.iter().all(|thread| thread.is_empty()) {
+        return explained(done);
+    }
+    for thread in 0..left.len() {
+        let Some(record) = left[thread].pop_front() else { continue };
+        let start = 2 * done.iter().map(|records| records.len() as u64).sum::<u64>() + 1;
+        let end = if record.status.is_open() { record.end } else { start + 1 };
+        done[thread].push(Record { start, end, ..record.clone() });
+        let found = any_order(left, done, explained);
+        done[thread].pop();
+        left[thread].push_front(record);
+        if found {
+            return true;
+        }
+    }
+    false
+}
+
+fn records(history: &History) -> Vec<VecDeque<Record>> {
+    let mut all = vec![VecDeque::new(); history.threads.len()];
+    for id in history.ids() {
+        let operation = history.operation(id);
+        all[id.thread as usize].push_back(Record {
+            op: operation.op,
+            status: operation.status,
+            start: operation.start,
+            end: operation.end,
+            args: history.args(id).to_vec(),
+            results: history.results(id).to_vec(),
+        });
+    }
+    all
+}
+
+#[test]
+fn sequential_consistency_is_what_an_enumeration_says() {
+    for (at, text) in ["fifo", "fifo:empty=none", "lifo", "set", "map", "register", "counter"]
+        .into_iter()
+        .enumerate()
+    {
+        let spec: Spec = text.parse().expect(text);
+        let mut random = Random::new(800 + at as u64);
+        let (mut only_so, mut never) = (0, 0);
+        for _ in 0..crate::how_many(2_000) {
+            let shape = Shape { kind: spec.kind, threads: (2, 3), operations: (3, 5), ..SMALL };
+            let history = history(shape, &mut random);
+            let mut left = records(&history);
+            let mut done = vec![Vec::new(); left.len()];
+            let expected = any_order(&mut left, &mut done, &mut |records| {
+                let ordered = History { drained: history.drained, ..written(records) };
+                brute::explained(&ordered, &spec)
+            });
+            let named = weaker(&history, &spec, &Limits::default());
+            let is_named = named.contains(&Weaker::SequentialConsistency);
+            assert_eq!(is_named, expected, "{text}: {history:?}");
+            only_so += usize::from(expected && !brute::explained(&history, &spec));
+            never += usize::from(!expected);
+        }
+        assert!(only_so > 0 && never > 0, "{text}: {only_so}, {never}");
+    }
+}
