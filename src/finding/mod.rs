@@ -123,6 +123,13 @@ pub struct Finding {
     /// as with native threads (see [`Shrunk::measured`]).
     #[serde(default)]
     pub confirmed: Option<bool>,
+    /// Where it is not confirmed: the seconds in which neither its calls nor short rounds of its
+    /// plan showed it again, if they were tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missed_for: Option<f64>,
+    /// Whether the controlled engine, too, can run its target.
+    #[serde(default)]
+    pub can_be_controlled: bool,
     /// The known issue that it shows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known: Option<KnownAs>,
@@ -198,6 +205,8 @@ impl Finding {
             after_seconds: 0.0,
             sightings: 1,
             confirmed: None,
+            missed_for: None,
+            can_be_controlled: false,
             known: None,
             regression: None,
             recorded: None,

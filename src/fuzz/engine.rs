@@ -34,7 +34,7 @@ impl EngineChoice {
     /// The engine for an adapter with this head. `auto` is the controlled engine, unless the target
     /// cannot be instrumented or the plan has an option that only native threads have.
     pub fn engine(self, name: &str, head: &Head, plan: &Plan) -> Result<Engine> {
-        let can_control = cfg!(target_arch = "x86_64") && head.hookable && !needs_native(plan);
+        let can_control = EngineChoice::can_control(head, plan);
         match self {
             EngineChoice::Controlled if !head.hookable => bail!(Uncontrolled::Refused(format!(
                 "the adapter of {name} says `Engine: native`, as this engine does not show what it \
@@ -53,6 +53,11 @@ impl EngineChoice {
             EngineChoice::Auto if can_control => Ok(Engine::Controlled),
             EngineChoice::Auto | EngineChoice::Native => Ok(Engine::Native),
         }
+    }
+
+    /// Whether the controlled engine may run an adapter with this head and these options.
+    pub fn can_control(head: &Head, plan: &Plan) -> bool {
+        cfg!(target_arch = "x86_64") && head.hookable && !needs_native(plan)
     }
 
     /// How long the controlled engine is tried on a target whose prebuilt libraries it hardly sees:

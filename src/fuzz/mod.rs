@@ -124,6 +124,8 @@ pub struct Options {
     /// almost no access of a target with prebuilt libraries, or with
     /// [`Uncontrolled::NothingShared`]; none: never.
     pub leave_after: Option<Duration>,
+    /// Whether the controlled engine can run the target, with fewer options perhaps.
+    pub can_be_controlled: bool,
 }
 
 /// Why a run ended.

@@ -194,12 +194,13 @@ fn about(stored: &Stored) -> Vec<(String, String)> {
     match finding.confirmed {
         Some(true) => row("Confirmed", CONFIRMED.to_string()),
         Some(false) => row("Confirmed", "NOT reproduced in a fresh process.".to_string()),
-        None => {}
-    }
-    let measured = finding.shrunk.as_ref().and_then(|shrunk| shrunk.measured);
-    if let Some(measured) = measured {
-        row("Confirmed", format!("Shown {measured}:"));
-        row("", measured.certainty());
+        None => match finding.shrunk.as_ref().and_then(|shrunk| shrunk.measured) {
+            Some(measured) => {
+                row("Confirmed", format!("Shown {measured}:"));
+                row("", measured.certainty());
+            }
+            None => row("Confirmed", words::unconfirmed(finding)),
+        },
     }
     facts
 }
@@ -260,12 +261,18 @@ fn debugger_commands(stored: &Stored, directory: &str) -> Vec<String> {
         }
         (Engine::Rr, _) if stored.finding.recorded.is_none() => Vec::new(),
         (Engine::Rr, _) => recording::debugger_commands(stored, culprit(stored)),
-        (Engine::Native, _) => {
+        (Engine::Native, _) if stored.finding.can_be_controlled => {
             let plan = Plan { engine: Engine::Controlled, ..plan.clone() };
             vec![
                 "not possible: stamps of native threads are others in each run. To hunt it".into(),
-                "where it can be stopped, as far as the target can be hooked:".into(),
+                "with the controlled engine, which stops at what it finds:".into(),
                 plan.to_string(),
+            ]
+        }
+        (Engine::Native, _) => {
+            vec![
+                "not possible: stamps of native threads are others in each run, and the".into(),
+                "controlled engine, which stops at what it finds, cannot run this target.".into(),
             ]
         }
     }

@@ -1,10 +1,12 @@
 //! Puts faults and actions of threads into words, for all reports. Words that a script or a test
 //! looks for are constants: nothing outside of this room repeats them.
 
+use crate::core::measured::time;
+use crate::core::plan::Engine;
 use crate::core::words;
 use crate::finding::interleaving::{Action, Answer, Call, Memory, Place, Row, RowKind, Value};
 use crate::finding::locations::Occurrence;
-use crate::finding::{Failure, FaultPlace};
+use crate::finding::{Failure, FaultPlace, Finding};
 use crate::fuzz::FailedAtLoad;
 use crate::process::fault::{FaultKind, Hang};
 use crate::trace::area::{Ended, Stage, signal_name};
@@ -22,6 +24,23 @@ pub const UNEXPLAINED: &str = "No order of the calls explains the answers";
 pub const FINDING: &str = "Finding";
 pub const SHRUNK_TO: &str = "Shrunk to";
 pub const CONFIRMED: &str = "Reproduced in a fresh process.";
+
+/// What is known of a finding that no rerun has shown.
+pub fn unconfirmed(finding: &Finding) -> String {
+    let seen = match finding.sightings {
+        1 => "Seen once in the run".to_string(),
+        times => format!("Seen {times} times in the run"),
+    };
+    match (finding.plan.engine, finding.missed_for) {
+        (Engine::Rr, _) if finding.recorded.is_some() => {
+            "The recording shows it, the same each time.".to_string()
+        }
+        (_, Some(seconds)) => {
+            format!("{seen}; NOT seen again in {} of tries with its calls.", time(seconds))
+        }
+        (_, None) => format!("{seen}; its calls were not tried again by themselves."),
+    }
+}
 pub const REPRODUCE_WITH: &str = "Reproduce with";
 pub const BREAK_AT_IT_WITH: &str = "Break at it with";
 pub const HOW_IT_WENT: &str = "How it went";

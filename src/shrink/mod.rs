@@ -114,6 +114,7 @@ fn replaced(stored: &Stored, smallest: Smallest) -> Stored {
         sightings: before.sightings,
         known: before.known.clone(),
         regression: before.regression.clone(),
+        can_be_controlled: before.can_be_controlled,
         recorded_as: before.recorded_as.clone(),
         // Native threads never repeat a round; their finding was measured instead.
         confirmed: measured.is_none().then_some(true),

@@ -150,6 +150,7 @@ impl Fake {
             stop: Arc::new(AtomicBool::new(false)),
             wanted: None,
             leave_after: None,
+            can_be_controlled: false,
         }
     }
 

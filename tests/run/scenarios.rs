@@ -37,6 +37,7 @@ fn options(directory: &Path, plan: Plan) -> Options {
         stop: Default::default(),
         wanted: None,
         leave_after: None,
+        can_be_controlled: false,
     }
 }
 

@@ -112,6 +112,16 @@ fn a_deadlock_becomes_small_and_stays_that_deadlock() {
     assert!(preemptions.is_some_and(|n| n <= 2), "{preemptions:?} preemptions");
 }
 
+#[test]
+fn a_livelock_becomes_small() {
+    let tool = Tool::new();
+    let (found, shrunk) = found_and_shrunk(&tool, data("controlled/never_filled.cpp"), 5, "60s");
+    let Size { calls, threads, preemptions } = size(&shrunk);
+    assert!(found.round.history.len() > 2, "{} operations", found.round.history.len());
+    assert_eq!((calls, threads), (2, 2));
+    assert!(preemptions.is_some_and(|n| n <= 2), "{preemptions:?} preemptions");
+}
+
 /// A report before and after shrinking would have to be compared by the reader.
 #[test]
 fn a_finding_is_reported_once() {

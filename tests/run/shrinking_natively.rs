@@ -105,7 +105,7 @@ fn a_finding_that_does_not_recur_is_left_as_it_is() {
     let first = "static bool first = open(\"seen\", O_CREAT | O_EXCL, 0600) >= 0; if (!first) \
                  return !present[key].exchange(true);";
     let (answer, stored) = found(&tool, &hasty_set(first), "--shrink 2s");
-    answer.expect(1, &["was not shrunk", "try longer: interlap shrink"]);
+    answer.expect(1, &["was not shrunk", "try longer: interlap shrink", "NOT seen again in"]);
     let files = ["finding.json", "trace.mpk", "report.txt"];
     let read = || files.map(|name| std::fs::read(stored.directory.join(name)).expect("written"));
     let before = read();
@@ -113,6 +113,18 @@ fn a_finding_that_does_not_recur_is_left_as_it_is() {
     shrink.expect(3, &["was not shrunk", "Nothing was changed"]);
     assert_eq!(read(), before);
     assert!(stored.finding.shrunk.is_none() && !stored.directory.join("original.mpk").exists());
+}
+
+#[test]
+fn a_native_finding_says_what_is_known_of_it_and_which_engine_can_stop_at_it() {
+    let tool = Tool::new();
+    let untried = "were not tried again by themselves";
+    let (answer, _) = found(&tool, &hasty_set(""), "");
+    answer.expect(1, &["Seen once in the run", untried, "--engine controlled"]);
+    let tool = Tool::new();
+    let text = format!("// Engine: native, as a test says\n{}", hasty_set(""));
+    let (answer, _) = found(&tool, &text, "");
+    answer.expect(1, &[untried, "cannot run this target"]).lacks("--engine controlled");
 }
 
 /// The result of a search of so many seconds depends on the load of the machine: `make

@@ -25,6 +25,7 @@ use crate::finding::known;
 use crate::finding::known::KnownIssues;
 use crate::finding::sources::Sources;
 use crate::finding::trust::Trusted;
+use crate::fuzz::engine::EngineChoice;
 use crate::fuzz::engine::{jobs_for, require_hooks};
 use crate::fuzz::{self, Options, Summary};
 use crate::process::rr::{Rr, probe};
@@ -56,15 +57,18 @@ fn find(
     let (adapters, began) = (Adapters::open()?, SystemTime::now());
     let (plan, stop) = (plan(args, &adapters)?, stop_flag()?);
     check_rr(&plan)?;
+    let can_be_controlled = EngineChoice::can_control(&adapters.find(&args.target)?.head, &plan);
     let replayed = regress::before(args, &plan, known, &adapters, &stop)?;
     let attempt = |plan: Plan, spent: Option<Duration>| -> Result<(Options, Summary, Untold)> {
         let leave_after =
             args.workload.engine.leave_after(args.run.duration).filter(|_| spent.is_none());
         let options = options(args, plan, &adapters, &stop)?;
+        let can_be_controlled = spent.is_none() && can_be_controlled;
         let spent = spent.unwrap_or_default() + replayed.spent;
         let time = TimeLimit::of(args.run.duration.saturating_sub(spent));
         let (known, regressions) = (known.clone(), Arc::clone(&replayed.found));
-        let options = Options { known, regressions, time, leave_after, ..options };
+        let more = Options { known, regressions, time, leave_after, ..options };
+        let options = Options { can_be_controlled, ..more };
         let (summary, untold) = carry_out(args, &options)?;
         Ok((options, summary, untold))
     };
@@ -159,6 +163,7 @@ fn options(
         stop: Arc::clone(stop),
         wanted: None,
         leave_after: None,
+        can_be_controlled: false,
     })
 }
 
@@ -334,5 +339,6 @@ pub fn options_for(
         stop,
         wanted: None,
         leave_after: None,
+        can_be_controlled: false,
     })
 }

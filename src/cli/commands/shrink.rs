@@ -129,7 +129,14 @@ pub fn findings(
         match done {
             Ok(Some(shown)) if is_recording => beside = Some(shown),
             Ok(Some(shrunk)) => *stored = shrunk,
-            Ok(None) => why = (!stopped()).then(|| not_seen_again(stored, left)),
+            Ok(None) if stopped() => {}
+            Ok(None) => {
+                why = Some(not_seen_again(stored, left));
+                stored.finding.missed_for = Some(left.as_secs_f64());
+                if let Err(error) = directory::write(stored) {
+                    progress.warned(&Warning::Other(format!("{error:#}")));
+                }
+            }
             Err(error) => why = Some(format!("{} was not shrunk: {error:#}", stored.finding.name)),
         }
         if is_left || why.is_none() {

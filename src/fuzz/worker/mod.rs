@@ -446,6 +446,7 @@ impl<'a> Worker<'a> {
     ) {
         finding.round = round.start.round;
         finding.sources = self.options.sources.clone();
+        finding.can_be_controlled = self.options.can_be_controlled;
         // The counts come first: the finding stores how many rounds there were before it.
         self.send_counts();
         let Some((hello, _)) = &self.hello else { return };
