@@ -6,6 +6,7 @@
 //!   (Papadimitriou, The Serializability of Concurrent Database Updates, JACM 1979). In some
 //!   conflict a call was first, and another call in another one.
 //! - A store that waits in a store buffer, who misses it, and when it reaches memory.
+//! - A wait that does not end, and the last wake-up before it.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -35,6 +36,7 @@ pub fn events(
         conflicts.cycle().into_iter().for_each(|at| marks[at] = true);
     }
     missed_stores(trail, &mut marks);
+    missed_wakeups(trail, &mut marks);
     marks
 }
 
@@ -176,6 +178,18 @@ fn missed_stores(trail: &[Event], marks: &mut [bool]) {
                 all.into_iter().flatten().for_each(|at| marks[at] = true);
             }
             _ => {}
+        }
+    }
+}
+
+/// Marks the waits that do not end, and the last wake-up before each.
+fn missed_wakeups(trail: &[Event], marks: &mut [bool]) {
+    let mut threads = FxHashSet::default();
+    for (at, event) in trail.iter().enumerate().rev() {
+        if threads.insert(event.thread) && event.act == Act::Block {
+            let wakes = |other: &Event| (other.act, other.address) == (Act::Wake, event.address);
+            let missed = trail[..at].iter().rposition(wakes);
+            [Some(at), missed].into_iter().flatten().for_each(|at| marks[at] = true);
         }
     }
 }

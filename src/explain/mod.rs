@@ -329,6 +329,7 @@ fn action(event: &Event, memory: &Memory) -> Action {
         Act::Release => Action::Releases { at },
         Act::Block => Action::Waits { at: address() },
         Act::Wake => Action::Wakes { at },
+        Act::Start => Action::Starts { thread: event.size },
         Act::Crash if event.size == 0 => Action::EndsProcess,
         Act::Crash => Action::Crashes { signal: event.size as i32, at: address() },
     }

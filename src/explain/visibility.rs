@@ -66,10 +66,12 @@ pub fn mark(trail: &[Event], calls: &[CallSpan]) -> Vec<Mark> {
     let contended = |byte| uses.get(&byte).is_some_and(Use::is_contended);
     let decisive = decisive::events(trail, calls, &contended);
     let mark = |(at, event): (usize, &Event)| match event.act {
+        // The thread may be noticed at any time.
+        Act::Start => Mark { matters: true, is_news: true, decides: false },
         _ if !meanwhile(event) => Mark::default(),
         Act::Fence | Act::Allocate => Mark::default(),
         Act::Acquire | Act::Release | Act::Block | Act::Wake | Act::Crash => {
-            Mark { matters: true, is_news: true, decides: false }
+            Mark { matters: true, is_news: true, decides: decisive[at] }
         }
         _ => {
             let (is_news, contended) = (known.note(event), bytes(event).any(contended));
@@ -117,13 +119,14 @@ pub fn changes_memory(event: &Event) -> bool {
         Act::Buffer => false,
         Act::Load | Act::Read | Act::FailedCompareExchange | Act::Fence | Act::Allocate => false,
         Act::Acquire | Act::Release | Act::Block | Act::Wake | Act::Crash => false,
+        Act::Start => false,
     }
 }
 
 /// The bytes of memory that the event uses; none of new memory, which no other thread knows yet.
 pub fn bytes(event: &Event) -> Range<u64> {
     let locks = matches!(event.act, Act::Acquire | Act::Release | Act::Block | Act::Wake);
-    let is_unshared = matches!(event.act, Act::Allocate | Act::Crash);
+    let is_unshared = matches!(event.act, Act::Allocate | Act::Crash | Act::Start);
     let none = event.address == 0 || is_unshared || locks;
     let bytes = if none { 0 } else { u64::from(event.size.max(1)).min(BYTES_MAX) };
     event.address..event.address.saturating_add(bytes)

@@ -55,7 +55,7 @@ impl Point {
             Act::Release => Point::Release,
             Act::Block => Point::Wait,
             Act::Wake => Point::Wake,
-            Act::Crash | Act::Drain => return None,
+            Act::Crash | Act::Drain | Act::Start => return None,
         })
     }
 

@@ -139,6 +139,10 @@ pub enum Action {
     Wakes {
         at: Memory,
     },
+    /// `thread` is the target's own.
+    Starts {
+        thread: u32,
+    },
     EndsProcess,
     Crashes {
         signal: i32,
@@ -182,7 +186,7 @@ impl Action {
             Allocates { block: at, .. } | Frees { block: at } => vec![at],
             WorksIn { container: at, .. } | WaitsForEver { at, .. } => vec![at],
             Waits { at } | Crashes { at, .. } | Faults { at, .. } => at.iter().collect(),
-            Fence | EndsProcess => Vec::new(),
+            Fence | Starts { .. } | EndsProcess => Vec::new(),
         }
     }
 

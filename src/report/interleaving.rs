@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::core::history::client_name;
-use crate::finding::interleaving::{Interleaving, Place, Row, RowKind, in_short};
+use crate::finding::interleaving::{Action, Interleaving, Place, Row, RowKind, in_short};
 use crate::report::words::{self, STOPPED_INSIDE};
 
 /// Columns of an action; a longer one shifts its source line.
@@ -152,6 +152,12 @@ pub fn key(table: &Interleaving) -> String {
     let mut key = String::new();
     if table.names_blocks() {
         key += "  (#2 is the second block of memory that was allocated)\n";
+    }
+    for row in &table.rows {
+        if let Some(Action::Starts { thread }) = row.action() {
+            let place = row.place().map(words::source).unwrap_or_else(|| "its code".to_string());
+            key += &format!("  (thread {thread} is the target's own, started in {place})\n");
+        }
     }
     if table.has_delays() {
         key += "  (a store that others do not see yet is in its thread's store buffer, as on\n   \

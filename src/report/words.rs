@@ -250,7 +250,7 @@ fn awaited(wait: Wait, at: &str) -> String {
 }
 
 /// "Stack::pop at stack.hpp:31".
-fn source(place: &Place) -> String {
+pub fn source(place: &Place) -> String {
     let file = place.file.file_name().unwrap_or_default().to_string_lossy();
     format!("{} at {file}:{}", place.function, place.line)
 }
@@ -331,6 +331,7 @@ fn action(action: &Action) -> String {
         Action::Frees { block } => format!("frees {}", memory(block)),
         Action::AsksFor { at } => format!("asks for {}", memory(at)),
         Action::Releases { at } => format!("releases {}", memory(at)),
+        Action::Starts { thread } => format!("starts thread {thread}"),
         Action::Waits { at: None } => "waits".to_string(),
         Action::Waits { at: Some(at) } => format!("waits for {}", memory(at)),
         Action::Wakes { at } => format!("wakes who waits for {}", memory(at)),

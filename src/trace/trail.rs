@@ -54,11 +54,13 @@ pub enum Act {
     Buffer,
     /// A store leaves its store buffer and reaches memory.
     Drain,
+    /// Starts thread number `size`, which is the target's own.
+    Start,
 }
 
 impl Act {
     /// In the order of the numbers that hooks.c uses.
-    pub const ALL: [Act; 17] = [
+    pub const ALL: [Act; 18] = [
         Act::Load,
         Act::Store,
         Act::ReadModifyWrite,
@@ -76,6 +78,7 @@ impl Act {
         Act::Crash,
         Act::Buffer,
         Act::Drain,
+        Act::Start,
     ];
 }
 

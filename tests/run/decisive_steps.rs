@@ -149,6 +149,7 @@ const DESTRUCTOR: Case = Case {
         INTERLAP_TARGET(Target)
     ",
     says: &[
+        "is the target's own, started in Target::Target at destructor.cpp:14)",
         "stop is 0",
         "destroys    stop = 1, was 0",
         "destroys    wakes who waits for wake",
@@ -158,9 +159,42 @@ const DESTRUCTOR: Case = Case {
     ],
 };
 
+/// The target's own thread clears what a call has seen.
+const CLEANER: Case = Case {
+    name: "cleaner.cpp",
+    text: "
+        #include <atomic>
+        #include <mutex>
+        #include <thread>
+        #include <interlap.hpp>
+        struct Target {
+            static constexpr auto model = \"register\";
+            std::atomic<int64_t> value{0}, next{0};
+            std::atomic<bool> stop{false};
+            std::thread cleaner;
+            Target() : cleaner([this] { clean(); }) {}
+            ~Target() { stop = true; cleaner.join(); }
+            void clean() {
+                while (!stop) {
+                    int64_t seen = next.load();
+                    if (seen != 0) { value.store(seen); next.store(0); }
+                }
+            }
+            void write(int64_t to) { next.store(to); while (next.load() == to) {} }
+            int64_t read() { return value.load(); }
+        };
+        INTERLAP_TARGET(Target)
+    ",
+    says: &[
+        "is the target's own, started in Target::Target at cleaner.cpp:11)",
+        "next = ",
+        "value = ",
+    ],
+};
+
 #[test]
 fn what_decides_is_shown_whatever_is_left_out() {
-    for Case { name, text, says } in [FAR_APART, LATE, FREED_TWICE, LOOPS, DESTRUCTOR] {
+    for Case { name, text, says } in [FAR_APART, LATE, FREED_TWICE, LOOPS, DESTRUCTOR, CLEANER] {
         let tool = Tool::new();
         let run = tool.fuzz(tool.adapter(name, text)).controlled().seed(5).jobs(1).findings(1);
         let found = run.rounds(20_000).threads(2).calls(2).expect(1, &[]);

@@ -61,6 +61,12 @@ pub(super) fn report_lock(act: Act, address: usize) {
     accesses::made(&event, Made::only(act));
 }
 
+/// Notes in the trail that the running thread starts another one.
+pub(super) fn report_start(number: usize) {
+    let event = AccessEvent::new(engine::current(), Class::Lock, Effect::None, 0);
+    accesses::made(&AccessEvent { size: number, ..event }, Made::only(Act::Start));
+}
+
 /// After a release: wakes up to `most` of those that wait for `address`, and lets others run.
 pub(super) fn released(address: usize, most: usize) {
     report_lock(Act::Release, address);

@@ -10,7 +10,7 @@ use libc::{
     EBUSY, EDEADLK, EINVAL, ETIMEDOUT, c_int, clockid_t, pthread_attr_t, pthread_t, timespec,
 };
 
-use super::lock_points::before;
+use super::lock_points::{before, report_start};
 use super::real::{self, Destructor, Start};
 use super::thread_ids::THREADS;
 use super::{keys, time};
@@ -167,6 +167,7 @@ pub(super) fn start(start: Start, argument: *mut c_void, detached: bool) -> pthr
     let Some(number) = engine::spawn(run, ptr::null_mut()) else {
         engine::cannot_control("more than 64 threads in a round");
     };
+    report_start(number);
     let thread = &ALL[number];
     thread.release();
     USED.fetch_or(1 << number, Relaxed);
