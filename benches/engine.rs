@@ -157,6 +157,7 @@ impl Bench {
             stop: Default::default(),
             wanted: None,
             leave_after: None,
+            can_be_controlled: false,
         };
         let before = own_cpu_seconds() + children_cpu_seconds();
         let summary = fuzz::fuzz(&options, &mut Quiet).expect("it runs");

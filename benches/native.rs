@@ -80,6 +80,7 @@ fn rate(source: &Path, library: &Path, harness: &Path, calls: u64) -> f64 {
         stop: Default::default(),
         wanted: None,
         leave_after: None,
+        can_be_controlled: false,
     };
     let mut rates = Rates::default();
     fuzz::fuzz(&options, &mut rates).expect("it runs");

@@ -172,6 +172,7 @@ fn main() {
         stop: Default::default(),
         wanted: None,
         leave_after: None,
+        can_be_controlled: false,
     };
     let before = cpu_seconds();
     let summary = fuzz(&options, &mut Quiet).expect("it runs");

@@ -156,6 +156,7 @@ impl Bench {
             stop: Default::default(),
             wanted: None,
             leave_after: None,
+            can_be_controlled: false,
         };
         let summary = fuzz::fuzz(&options, &mut Quiet).expect("it runs");
         assert!(summary.ending != Ending::NotSequential, "{twin} is broken by threads alone");

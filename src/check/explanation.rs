@@ -3,7 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::history::OperationId;
+use super::data::values::added_by;
+use crate::core::history::{History, OperationId};
+use crate::core::operation::Status;
 use crate::model::Expected;
 
 /// Why no order explains the operations of a witness. They are those of the history that was
@@ -16,6 +18,43 @@ pub enum Explanation {
     Records(OfRecords),
     Search(OfSearch),
     Transactions(OfTransactions),
+}
+
+/// Values that a removal should have returned.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing {
+    pub removal: OperationId,
+    /// The index of the result before which they should have come.
+    pub before: usize,
+    pub values: Vec<i64>,
+}
+
+impl Explanation {
+    /// What is missing in the result of a bulk removal, or when the structure was emptied.
+    pub fn missing(&self, history: &History) -> Option<Missing> {
+        let by_drain = |values: Vec<i64>| {
+            let is_drain = |id: &OperationId| {
+                Some(history.threads[id.thread as usize].client) == history.drain
+            };
+            let says_empty = |id: &OperationId| history.operation(*id).status == Status::Empty;
+            let removal = history.ids().filter(|id| is_drain(id) && says_empty(id)).last()?;
+            Some(Missing { removal, before: history.results(removal).len(), values })
+        };
+        match self {
+            Explanation::Values(OfValues::Lost { value, .. }) => by_drain(vec![*value]),
+            Explanation::Values(OfValues::AllLost(values)) => by_drain(values.clone()),
+            Explanation::Order(OfOrder::BulkResult { removal, values, addition, is_gap: true }) => {
+                let thread = &history.threads[addition.thread as usize];
+                let added = || thread.operations().iter().flat_map(|o| added_by(thread, o));
+                let [first, last] = *values;
+                let between = added().skip_while(|value| **value != first).skip(1);
+                let between = between.take_while(|value| **value != last).copied().collect();
+                let before = history.results(*removal).iter().position(|value| *value == last)?;
+                Some(Missing { removal: *removal, before, values: between })
+            }
+            _ => None,
+        }
+    }
 }
 
 /// What is wrong with the values that were found, in whatever order.

@@ -29,6 +29,26 @@ pub fn answer(op: Op, status: Status, results: &[i64], shown: Shown) -> String {
     answer_with(op, status, results, &list)
 }
 
+/// As [`answer`], where `missing` should have come before a result: "1, [2 is missing], 3".
+pub fn answer_without(
+    (op, status): (Op, Status),
+    results: &[i64],
+    (before, missing): (usize, &[i64]),
+    shown: Shown,
+) -> String {
+    let verb = if missing.len() == 1 { "is" } else { "are" };
+    let gap = format!("[{} {verb} missing]", listed(missing.iter().map(|value| shown(*value))));
+    let (first, rest) = results.split_at(before.min(results.len()));
+    let said = |part: &[i64]| answer(op, status, part, shown);
+    // "empty" is said once; "ok" is not, which would say that nothing is missing.
+    let start = match (first, status) {
+        ([], Status::Ok) => None,
+        (first, _) => Some(said(first)),
+    };
+    let end = (!rest.is_empty()).then(|| said(rest));
+    [start, Some(gap), end].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
 /// "push(7)", with all values.
 pub fn call_in_full(history: &History, id: OperationId) -> String {
     format!("{}({})", history.operation(id).op.name(), list(history.args(id)))

@@ -267,7 +267,8 @@ impl TracedRound<'_> {
     fn answer(&self, id: OperationId) -> Answer {
         let history = &self.stored.round.history;
         let (status, results) = (history.operation(id).status, history.results(id).to_vec());
-        Answer { call: self.call(id), status, results }
+        let missing = self.stored.missing().filter(|missing| missing.removal == id);
+        Answer { call: self.call(id), status, results, missing }
     }
 }
 

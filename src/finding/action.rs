@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::check::Missing;
 use crate::core::operation::{Op, Status};
 use crate::trace::frame::{DetectedKind, Wait};
 
@@ -17,6 +18,9 @@ pub struct Answer {
     pub call: Call,
     pub status: Status,
     pub results: Vec<i64>,
+    /// What should have been among the results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<Missing>,
 }
 
 /// The name of a piece of memory.

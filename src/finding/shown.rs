@@ -1,6 +1,7 @@
 //! Chooses the operations of a finding that its report shows.
 
 use super::{Failure, Stored};
+use crate::check::Missing;
 use crate::core::history::{History, NEVER, OperationId};
 use crate::core::operation::{Op, Status};
 use crate::core::plan::Engine;
@@ -67,6 +68,14 @@ impl Stored {
         values.sort_unstable();
         values.dedup();
         values
+    }
+
+    /// What a removal should have returned besides.
+    pub fn missing(&self) -> Option<Missing> {
+        match &self.finding.what {
+            Failure::Violation { explanation, .. } => explanation.missing(&self.round.history),
+            Failure::Fault { .. } => None,
+        }
     }
 
     /// The involved operations. If that is a single one, its longest partial linearization comes

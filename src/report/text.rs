@@ -319,7 +319,9 @@ pub fn witness_note(shown: &[OperationId], witness: &[OperationId]) -> Option<St
 pub fn picture(stored: &Stored) -> String {
     let (history, operations) = (&stored.round.history, stored.shown());
     let unit = stored.hello.clock.shown();
-    let mut text = timeline::draw(history, &operations, unit, &Interner::default());
+    let missing = stored.missing();
+    let strings = Interner::default();
+    let mut text = timeline::draw(history, &operations, missing.as_ref(), unit, &strings);
     let all = match &stored.finding.what {
         Failure::Violation { operations, .. } => operations.len(),
         Failure::Fault { .. } => operations.len(),

@@ -1,5 +1,6 @@
 //! Draws operations as timeboxes, a row for each thread, with a legend.
 
+use crate::check::Missing;
 use crate::core::columns;
 use crate::core::history::{History, NEVER, OperationId, Unit, client_name};
 use crate::core::words;
@@ -11,7 +12,14 @@ const STEP: usize = 4;
 
 /// Draws the last of `ids`, in the order of their stamps but not to scale. The legend has times in
 /// `unit`, counted from the first start unless they are absolute, and values as `strings` has them.
-pub fn draw(history: &History, ids: &[OperationId], unit: Unit, strings: &Interner) -> String {
+/// `missing` are values that one of them should have returned.
+pub fn draw(
+    history: &History,
+    ids: &[OperationId],
+    missing: Option<&Missing>,
+    unit: Unit,
+    strings: &Interner,
+) -> String {
     let mut ids = ids.to_vec();
     ids.sort_by_key(|id| (history.operation(*id).start, *id));
     ids.dedup();
@@ -31,7 +39,7 @@ pub fn draw(history: &History, ids: &[OperationId], unit: Unit, strings: &Intern
     };
     let rows: Vec<_> = rows.into_iter().map(row).collect();
     let legend: String =
-        legend(history, ids, unit, strings).iter().map(|l| format!("  {l}\n")).collect();
+        legend(history, ids, missing, unit, strings).iter().map(|l| format!("  {l}\n")).collect();
     format!("{}\n{legend}", columns::table(&rows, 0..0, "  "))
 }
 
@@ -39,6 +47,7 @@ pub fn draw(history: &History, ids: &[OperationId], unit: Unit, strings: &Intern
 pub fn legend(
     history: &History,
     ids: &[OperationId],
+    missing: Option<&Missing>,
     unit: Unit,
     strings: &Interner,
 ) -> Vec<String> {
@@ -51,7 +60,16 @@ pub fn legend(
             NEVER => "…".to_string(),
             end => shown(end).to_string(),
         };
-        let call = words::operation(history, *id, &|value| strings.shown(value));
+        let shown_value = |value| strings.shown(value);
+        let call = match missing.filter(|missing| missing.removal == *id) {
+            Some(Missing { before, values, .. }) => {
+                let call = words::call(operation.op, history.args(*id), &shown_value);
+                let (kind, results) = ((operation.op, operation.status), history.results(*id));
+                let lacks = (*before, &values[..]);
+                format!("{call} -> {}", words::answer_without(kind, results, lacks, &shown_value))
+            }
+            None => words::operation(history, *id, &shown_value),
+        };
         let times = format!("[{}, {end}]", shown(operation.start));
         [letter.to_string(), history.client_name(*id), call, times]
     };
@@ -88,6 +106,7 @@ fn boxes<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::{Limits, Verdict, check};
     use crate::exchange::jsonl;
 
     #[test]
@@ -101,7 +120,7 @@ mod tests {
         history.drain = Some(2);
         let ids: Vec<_> = history.ids().collect();
         let unit = Unit { factor: 2.0, name: "nanoseconds", is_absolute: false };
-        let drawn = draw(&history, &ids, unit, &Interner::default());
+        let drawn = draw(&history, &ids, None, unit, &Interner::default());
         let expected = "  \
   thread 0  ├───A───┤
   thread 1      ├───B───┤
@@ -120,6 +139,36 @@ mod tests {
         let history = jsonl::read(text, "lifo".parse().ok()).expect("good").history;
         let ids: Vec<_> = history.ids().collect();
         let unit = Unit { factor: 1.0, name: "steps", is_absolute: true };
-        assert!(draw(&history, &ids, unit, &Interner::default()).contains("[135, 151]"));
+        assert!(draw(&history, &ids, None, unit, &Interner::default()).contains("[135, 151]"));
+    }
+
+    #[test]
+    fn what_is_missing_in_a_result_stands_where_it_should_be() {
+        let text = r#"{"interlap": 1, "model": "fifo-per-producer:bulk=run"}
+{"thread": 0, "op": "enqueue_bulk", "args": [1, 2, 3], "start": 1, "end": 2}
+{"thread": 1, "op": "dequeue_bulk", "args": [2], "start": 3, "end": 6, "results": [1, 3]}
+{"thread": 2, "op": "dequeue", "start": 4, "end": 5, "results": [2]}
+"#;
+        let gap = jsonl::read(text, None).expect("good");
+        let text = r#"{"interlap": 1, "model": "fifo", "drained": true}
+{"thread": 0, "op": "enqueue", "args": [7], "start": 1, "end": 2}
+{"thread": 1, "op": "dequeue", "start": 3, "end": 4, "status": "empty"}
+"#;
+        let mut lost = jsonl::read(text, None).expect("good");
+        lost.history.drain = Some(1);
+        for (recorded, expected) in [
+            (gap, "dequeue_bulk(2) -> 1, [2 is missing], 3"),
+            (lost, "dequeue() -> empty, [7 is missing]"),
+        ] {
+            let (history, model) = (&recorded.history, recorded.model.expect("it is named"));
+            let Verdict::Violation(witness) = check(history, &model, &Limits::default()) else {
+                panic!("{expected}: no violation")
+            };
+            let missing = witness.explanation.missing(history);
+            let ids: Vec<_> = history.ids().collect();
+            let unit = Unit { factor: 1.0, name: "steps", is_absolute: true };
+            let drawn = draw(history, &ids, missing.as_ref(), unit, &Interner::default());
+            assert!(drawn.contains(expected), "{drawn}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Puts faults and actions of threads into words, for all reports. Words that a script or a test
 //! looks for are constants: nothing outside of this room repeats them.
 
+use crate::check::Missing;
 use crate::core::measured::time;
 use crate::core::plan::Engine;
 use crate::core::words;
@@ -272,7 +273,12 @@ pub fn call(call: &Call) -> String {
 }
 
 fn answer(answer: &Answer) -> String {
-    let Answer { call: made, status, results } = answer;
+    let Answer { call: made, status, results, missing } = answer;
+    if let Some(Missing { before, values, .. }) = missing {
+        let lacks = (*before, &values[..]);
+        let said = words::answer_without((made.op, *status), results, lacks, &words::number);
+        return format!("{} -> {said}", call(made));
+    }
     format!("{} -> {}", call(made), words::answer(made.op, *status, results, &words::number))
 }
 

@@ -187,6 +187,7 @@ mod tests {
                 call: call_of(Op::SetSize),
                 status: Status::Ok,
                 results: vec![0],
+                missing: None,
             }),
             false,
         )

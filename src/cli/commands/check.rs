@@ -229,14 +229,17 @@ fn print_verdict(
 /// The timeline of the witness, or of a short history as a whole.
 fn picture(recorded: &RecordedHistory, witness: &Witness) -> String {
     let (history, operations) = (&recorded.history, &witness.operations);
+    let missing = witness.explanation.missing(history);
+    let drawn = |ids: &[OperationId]| {
+        timeline::draw(history, ids, missing.as_ref(), recorded.unit, &recorded.strings)
+    };
     if history.len() > SHOWN_WHOLE {
-        return timeline::draw(history, operations, recorded.unit, &recorded.strings);
+        return drawn(operations);
     }
     let mut all: Vec<_> = history.ids().collect();
     all.sort_by_key(|id| (history.operation(*id).start, *id));
-    let drawn = timeline::draw(history, &all, recorded.unit, &recorded.strings);
     match text::witness_note(&all, operations) {
-        Some(about) => format!("{drawn}\n  {about}\n"),
-        None => drawn,
+        Some(about) => format!("{}\n  {about}\n", drawn(&all)),
+        None => drawn(&all),
     }
 }

@@ -109,7 +109,7 @@ fn script(stored: &Stored, harness: PathBuf, job: PathBuf) -> Script {
 fn operations(stored: &Stored) -> impl Iterator<Item = Operation> {
     let (history, ids) = (&stored.round.history, stored.shown());
     let stamps = Unit { factor: 1.0, name: "", is_absolute: true };
-    let words = timeline::legend(history, &ids, stamps, &Interner::default());
+    let words = timeline::legend(history, &ids, None, stamps, &Interner::default());
     let starts = ids.into_iter().map(|id| history.operation(id).start);
     starts.zip(words).map(|(start, words)| Operation { start, words, event: None })
 }
