@@ -57,7 +57,8 @@
  *               (each thread has a transaction of its own, which belongs into Local; one that is
  *               under way when Local is destroyed is to be aborted)
  *
- * A method that returns bool may return void (always done) or interlap::status instead; the latter
+ * A method that returns bool may return interlap::status instead, or void where that means that it
+ * is always done (not what changes or looks for a key: its answer is what is checked). A status
  * says `unknown` (may have happened, may happen later, or never) and `unsupported` (nothing was
  * done, draw another call).
  *
@@ -369,6 +370,14 @@ template <class T> struct offer {
         c->status = static_cast<uint32_t>(answer<M>(no, t, l, a...));
     }
 
+    /* A call of which the answer is checked: true, or false. */
+    template <class M, class... A> static void yes_or_no(il_call *c, T &t, local &l, A... a) {
+        static_assert(!std::is_void_v<decltype(invoke<M>(t, l, a...))>,
+                      "this method must say whether it changed or found something (bool, or "
+                      "interlap::status): nothing else is checked of it");
+        plain<M>(c, status::failed, t, l, a...);
+    }
+
     /* A call that always hands out one number. */
     template <class M, class... A> static void number(il_call *c, T &t, local &l, A... a) {
         using R = decltype(invoke<M>(t, l, a...));
@@ -473,21 +482,21 @@ template <class T> struct offer {
             INTERLAP_CASE(IL_DEQUE_PUSH, plain<push_method>(c, status::full, t, l, a[0]))
             INTERLAP_CASE(IL_DEQUE_TAKE, one_value<take_method>(c, status::empty, t, l))
             INTERLAP_CASE(IL_DEQUE_STEAL, one_value<steal_method>(c, status::empty, t, l))
-            INTERLAP_CASE(IL_SET_INSERT, plain<insert_method>(c, status::failed, t, l, a[0]))
-            INTERLAP_CASE(IL_SET_REMOVE, plain<remove_method>(c, status::failed, t, l, a[0]))
-            INTERLAP_CASE(IL_SET_CONTAINS, plain<contains_method>(c, status::failed, t, l, a[0]))
+            INTERLAP_CASE(IL_SET_INSERT, yes_or_no<insert_method>(c, t, l, a[0]))
+            INTERLAP_CASE(IL_SET_REMOVE, yes_or_no<remove_method>(c, t, l, a[0]))
+            INTERLAP_CASE(IL_SET_CONTAINS, yes_or_no<contains_method>(c, t, l, a[0]))
             INTERLAP_CASE(IL_MAP_GET, one_value<get_method>(c, status::failed, t, l, a[0]))
             INTERLAP_CASE(IL_MAP_PUT, plain<put_method>(c, status::failed, t, l, a[0], a[1]))
             INTERLAP_CASE(IL_MAP_INSERT_IF_ABSENT,
-                          plain<insert_if_absent_method>(c, status::failed, t, l, a[0], a[1]))
-            INTERLAP_CASE(IL_MAP_REMOVE, plain<remove_method>(c, status::failed, t, l, a[0]))
+                          yes_or_no<insert_if_absent_method>(c, t, l, a[0], a[1]))
+            INTERLAP_CASE(IL_MAP_REMOVE, yes_or_no<remove_method>(c, t, l, a[0]))
             INTERLAP_CASE(IL_MAP_COMPARE_EXCHANGE,
-                          plain<compare_exchange_method>(c, status::failed, t, l, a[0], a[1], a[2]))
+                          yes_or_no<compare_exchange_method>(c, t, l, a[0], a[1], a[2]))
             INTERLAP_CASE(IL_REGISTER_READ, c->results[0] = invoke<read_method>(t, l),
                           c->result_count = 1)
             INTERLAP_CASE(IL_REGISTER_WRITE, plain<write_method>(c, status::failed, t, l, a[0]))
             INTERLAP_CASE(IL_REGISTER_COMPARE_EXCHANGE,
-                          plain<compare_exchange_method>(c, status::failed, t, l, a[0], a[1]))
+                          yes_or_no<compare_exchange_method>(c, t, l, a[0], a[1]))
             INTERLAP_CASE(IL_PRIORITY_INSERT, plain<insert_method>(c, status::full, t, l, a[0]))
             INTERLAP_CASE(IL_PRIORITY_POLL, one_value<poll_method>(c, status::empty, t, l))
             INTERLAP_CASE(IL_SET_RANGE_COUNT, number<range_count_method>(c, t, l, a[0], a[1]))

@@ -188,9 +188,10 @@ fn record(number: usize, line: &str, model: Spec) -> Result<Record, String> {
 }
 
 fn op(name: &str, model: Spec) -> Result<Op, String> {
-    let family = model.kind.family();
-    Op::from_name(family, name).ok_or_else(|| {
-        let known = Op::ALL.iter().filter(|op| op.family() == family).map(|op| op.name());
+    let families = model.kind.families();
+    families.iter().find_map(|family| Op::from_name(*family, name)).ok_or_else(|| {
+        let is_of_model = |op: &&Op| families.contains(&op.family());
+        let known = Op::ALL.iter().filter(is_of_model).map(|op| op.name());
         let known = known.collect::<Vec<_>>().join(", ");
         format!("model {model} has no operation '{name}'; it has {known}")
     })

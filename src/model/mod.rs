@@ -184,7 +184,7 @@ impl Kind {
         }
     }
 
-    /// The family whose operations this model has.
+    /// The family of structures that this model is mostly for.
     pub fn family(self) -> Family {
         match self {
             Kind::FifoPerProducer | Kind::Fifo | Kind::FifoRelaxed | Kind::Pool => Family::Queue,
@@ -198,6 +198,18 @@ impl Kind {
             Kind::Counter => Family::Counter,
             Kind::Log => Family::Log,
             Kind::Snapshot | Kind::Serializable => Family::Store,
+        }
+    }
+
+    /// The families whose operations this model has: a pool is any container without an order.
+    pub fn families(self) -> &'static [Family] {
+        const POOL: [Family; 3] = [Family::Queue, Family::Stack, Family::Deque];
+        match self {
+            Kind::Pool => &POOL,
+            _ => Family::ALL
+                .iter()
+                .find(|family| **family == self.family())
+                .map_or(&[], std::slice::from_ref),
         }
     }
 
@@ -226,7 +238,8 @@ impl Spec {
 
     /// Whether the model has this operation.
     pub fn accepts(&self, op: Op) -> bool {
-        op.family() == self.kind.family() && (self.kind != Kind::Set || !op.reads_range())
+        let is_of_kind = self.kind.families().contains(&op.family());
+        is_of_kind && (self.kind != Kind::Set || !op.reads_range())
     }
 }
 

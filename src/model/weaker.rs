@@ -46,7 +46,9 @@ impl Spec {
             }
             // What is promised of each producer's queue says little of all of them.
             Kind::FifoPerProducer if self.empty < Empty::Strong => vec![pool(Empty::None)],
-            Kind::FifoPerProducer | Kind::FifoRelaxed => vec![pool(self.empty)],
+            Kind::FifoPerProducer | Kind::FifoRelaxed | Kind::Lifo | Kind::Deque => {
+                vec![pool(self.empty)]
+            }
             _ => Vec::new(),
         }
     }

@@ -180,6 +180,27 @@ fn pool() {
     compare_small(&["pool:empty=none", "pool:empty=lone", "pool"], shape, 50_000);
 }
 
+/// A stack or a deque of which no order is promised.
+#[test]
+fn pools_of_stacks_and_deques() {
+    for (at, kind) in [Kind::Lifo, Kind::Deque].into_iter().enumerate() {
+        for empty in ["none", "lone", "strong"] {
+            let spec = spec(&format!("pool:empty={empty}"));
+            let (mut random, mut shares) = (Random::new(40 + at as u64), Shares::default());
+            for _ in 0..crate::how_many(20_000) {
+                let history = history(Shape { kind, ..SMALL }, &mut random);
+                let explained = brute::explained(&history, &spec);
+                shares.note(explained);
+                let verdict = check(&history, &spec, &Limits::default());
+                assert_agrees(&verdict, explained, &spec, &history, "check");
+                let verdict = search(&history, &spec, &Limits::default());
+                assert_agrees(&verdict, explained, &spec, &history, "search");
+            }
+            shares.assert_healthy(&format!("{spec} of {kind:?}"));
+        }
+    }
+}
+
 #[test]
 fn priority_queue() {
     let specs = ["priority-queue:empty=none", "priority-queue:empty=lone", "priority-queue"];

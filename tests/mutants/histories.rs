@@ -36,7 +36,7 @@ fn follow(imported: &Imported) {
         lettered.clone_from(&witness.operations);
         known = partials(history, model, &witness.operations, &LIMITS);
         let all: Vec<OperationId> = history.ids().collect();
-        timeline::draw(history, &all, unit, interner);
+        timeline::draw(history, &all, None, unit, interner);
     }
     if let Ok(known) = &known {
         explanation::partials::text(known, history, interner);

@@ -90,6 +90,24 @@ fn a_crash_while_loading_is_an_adapter_error() {
     run.expect(2, &["SIGABRT", Stage::Idle.doing()]);
 }
 
+/// Without an answer it would look as if it had answered true.
+#[test]
+fn a_set_whose_methods_say_nothing_is_refused() {
+    let text = "
+        #include <interlap.hpp>
+        struct Set {
+            bool in[64] = {};
+            bool insert(int64_t key) { return in[key] ? false : (in[key] = true); }
+            void remove(int64_t key) { in[key] = false; }
+            bool contains(int64_t key) { return in[key]; }
+        };
+        INTERLAP_TARGET(Set)
+    ";
+    let tool = Tool::new();
+    let run = tool.fuzz_text("silent.cpp", text).within("5s");
+    run.expect(2, &["this method must say whether it changed or found something", "remove"]);
+}
+
 #[test]
 fn a_method_that_cannot_be_called_is_refused_with_the_one_that_can() {
     let pointer = QUEUE.replace("dequeue(int64_t &value)", "dequeue(int64_t *value)");

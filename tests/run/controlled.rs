@@ -27,6 +27,42 @@ fn correct_structures_are_not_accused() {
 }
 
 #[test]
+fn a_stack_or_a_deque_may_be_checked_as_a_pool() {
+    let tool = Tool::new();
+    for target in ["treiber_stack", "chase_lev"] {
+        let run = tool.fuzz(target).controlled().with("--model pool").rounds(1_000);
+        run.expect(0, &[target, NOTHING_FOUND]);
+        let run = tool.fuzz(target).native().with("--model pool --calls 60000").rounds(2);
+        run.finds_nothing();
+    }
+    let text = "
+        #include <atomic>
+        #include <interlap.hpp>
+        struct Stack {
+            std::atomic<int64_t> top{0};
+            int64_t below[4096];
+            bool push(int64_t value) {
+                int64_t at = top.load();
+                below[at] = value;
+                top.store(at + 1);
+                return true;
+            }
+            bool pop(int64_t &value) {
+                int64_t at = top.load();
+                if (at == 0) return false;
+                value = below[at - 1];
+                top.store(at - 1);
+                return true;
+            }
+        };
+        INTERLAP_TARGET(Stack)
+    ";
+    let adapter = tool.adapter("torn_stack.cpp", text);
+    let run = tool.fuzz(adapter).controlled().with("--model pool").findings(1).rounds(1_000);
+    run.expect(1, &[CONFIRMED, "--model pool"]);
+}
+
+#[test]
 fn who_looks_through_a_large_table_makes_progress() {
     let tool = Tool::new();
     let table = tool.fuzz(data("controlled/large_table.cpp")).controlled().seed(3);
