@@ -150,3 +150,48 @@ mod snapshots {
         answer.expect(0, &[between]).lacks(inside);
     }
 }
+
+/// A register in an object, compiled with hooks by its user.
+const HOOKED: &str = "
+    #include <cstdint>
+    extern \"C\" int64_t hooked_read(int64_t *at) { return __atomic_load_n(at, __ATOMIC_SEQ_CST); }
+    extern \"C\" void hooked_write(int64_t *at, int64_t value) {
+        __atomic_store_n(at, value, __ATOMIC_SEQ_CST);
+    }
+    extern \"C\" bool hooked_exchange(int64_t *at, int64_t old, int64_t value) {
+        if (hooked_read(at) != old) return false;
+        hooked_write(at, value);
+        return true;
+    }
+";
+
+const OF_HOOKED: &str = "// interlap: hooked.o
+    #include <interlap.hpp>
+    extern \"C\" int64_t hooked_read(int64_t *);
+    extern \"C\" void hooked_write(int64_t *, int64_t);
+    extern \"C\" bool hooked_exchange(int64_t *, int64_t, int64_t);
+    struct Register {
+        int64_t value = 0;
+        int64_t read() { return hooked_read(&value); }
+        void write(int64_t to) { hooked_write(&value, to); }
+        bool compare_exchange(int64_t old, int64_t to) { return hooked_exchange(&value, old, to); }
+    };
+    INTERLAP_TARGET(Register)
+";
+
+#[test]
+fn an_object_with_hooks_is_replayed_and_exported_and_refused_by_native_threads() {
+    let tool = Tool::new();
+    let (source, object) = (tool.write("hooked.cpp", HOOKED), tool.path("hooked.o"));
+    let mut compiler = Command::new("c++");
+    compiler.args(["-O1", "-g", "-fPIC", "-fsanitize=thread", "-c", "-o"]).arg(&object).arg(source);
+    assert!(compiler.status().expect("a C++ compiler").success());
+    let adapter = tool.adapter("register.cpp", OF_HOOKED);
+    let run = tool.fuzz(&adapter).controlled().seed(3).jobs(1).findings(1).threads(2).calls(3);
+    let found = run.rounds(20_000).expect(1, &[]).finding();
+    tool.replay(&found).expect(1, &["the history is identical, record by record"]);
+    tool.export(&found).expect(1, &["reproduces in every run"]);
+    let native = tool.fuzz(&adapter).native().rounds(20).run();
+    native.expect(2, &["was compiled with -fsanitize=thread", "use --engine controlled"]);
+    native.lacks("a library is missing");
+}

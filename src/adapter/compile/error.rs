@@ -69,10 +69,16 @@ const NOT_PIC: &str = "\
     with -fPIC. Compile it so, or link the library's .so, or have its sources compiled along, with \
     hooks of the controlled engine, by a line `// interlap: source ../src/NAME.cpp`";
 
+/// What to do about code that calls hooks where there are none.
+const HOOKED: &str = "\
+    code that is linked here was compiled with -fsanitize=thread, and calls functions that only \
+    the controlled engine has: use --engine controlled, or link a build without that flag";
+
 fn advice(output: &str) -> String {
     let says = |mark: &str| output.contains(mark);
     match () {
         _ if says("recompile with -fPIC") => format!("\n{NOT_PIC}"),
+        _ if says("`__tsan_") || says("symbol: __tsan_") => format!("\n{HOOKED}"),
         _ if says("undefined reference to") || says("undefined symbol") => {
             format!("\n{MISSING_DEFINITION}")
         }

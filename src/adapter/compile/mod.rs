@@ -161,7 +161,9 @@ impl Toolchain {
         let (library, record) = found.map_or_else(|| job.run(), Ok)?;
         let compiler = job.commands.units[0].compiler;
         let system: Vec<&Path> = compiler.include_dirs().iter().map(PathBuf::as_path).collect();
-        let inputs = record.inputs_of_user(&[&system[..], &[self.cache.root()]].concat());
+        let mut inputs = record.inputs_of_user(&[&system[..], &[self.cache.root()]].concat());
+        let adapter = request.source.canonicalize();
+        inputs.sort_by_key(|(path, _)| adapter.as_ref().ok() != Some(path));
         let (compiler, warnings) = (compiler.identity(), record.warnings);
         Ok(Compiled { library, cached, compiler, inputs, warnings })
     }
