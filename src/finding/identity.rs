@@ -1,27 +1,49 @@
 //! Decides whether two findings are the same one, of which the later may be smaller.
 
+use std::collections::BTreeSet;
+
 use super::Finding;
 use super::signature::Signature::{self, Violation};
+use crate::core::history::History;
+use crate::core::operation::Op;
 
 /// What a finding must have in common with the original to be the same: the signature; for
 /// violations, the rule, and no operation in the witness that the original witness lacks. The
 /// witness of a long history may contain operations that are not needed, and that of a short one
 /// has fewer. With fewer transactions, an anomaly may look like a special case of the original one
 /// (see [`is_special_case`]). A shrunk finding has the signature of its own witness.
-pub struct Identity(Signature);
+pub struct Identity {
+    signature: Signature,
+    /// Of a hang that another engine shows, the operations that do not return.
+    waiting: Option<Vec<Op>>,
+}
 
 impl Identity {
     pub fn new(finding: &Finding) -> Identity {
-        Identity(finding.signature.clone())
+        Identity { signature: finding.signature.clone(), waiting: None }
+    }
+
+    /// The same for a finding of another engine. What hung may be a deadlock or a livelock there,
+    /// and rr records no stacks of it: the same operations do not return.
+    pub fn of_any_engine(finding: &Finding, history: &History) -> Identity {
+        let waiting = finding.signature.is_hang().then(|| waiting(history));
+        Identity { waiting: waiting.filter(|all| !all.is_empty()), ..Identity::new(finding) }
     }
 
     pub fn signature(&self) -> &Signature {
-        &self.0
+        &self.signature
     }
 
-    pub fn matches(&self, finding: &Finding) -> bool {
-        let Identity(signature) = self;
-        match (signature, &finding.signature) {
+    /// Whether the finding, which this history shows, is the same.
+    pub fn matches(&self, finding: &Finding, history: &History) -> bool {
+        let other = &finding.signature;
+        if let Some(expected) = &self.waiting
+            && other.is_about_waiting()
+            && other.stage() == self.signature.stage()
+        {
+            return waiting(history) == *expected;
+        }
+        match (&self.signature, other) {
             (Violation { rule, operations }, Violation { rule: other, operations: others }) => {
                 let names_some = others.is_empty() == operations.is_empty();
                 let known = names_some && others.iter().all(|op| operations.contains(op));
@@ -30,6 +52,13 @@ impl Identity {
             (one, other) => one == other,
         }
     }
+}
+
+/// The operations that did not return, each once.
+fn waiting(history: &History) -> Vec<Op> {
+    let open = history.ids().filter(|id| history.operation(*id).status.is_open());
+    let all: BTreeSet<Op> = open.map(|id| history.operation(id).op).collect();
+    all.into_iter().collect()
 }
 
 /// Whether the other rule is the same one, or a special case of it that a smaller history may

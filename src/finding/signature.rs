@@ -60,6 +60,14 @@ impl Signature {
         }
     }
 
+    /// What the target did at a fault.
+    pub fn stage(&self) -> Option<Stage> {
+        match self {
+            Signature::Fault { stage, .. } => Some(*stage),
+            Signature::Violation { .. } => None,
+        }
+    }
+
     pub fn is_hang(&self) -> bool {
         self.fault_kind() == Some(FaultKind::Hang)
     }

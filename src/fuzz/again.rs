@@ -202,7 +202,7 @@ impl Followed {
 
 /// The sighting of the finding, else any.
 fn sifted(mut seen: Vec<Stored>, identity: &Identity) -> Option<Shown> {
-    match seen.iter().position(|seen| identity.matches(&seen.finding)) {
+    match seen.iter().position(|seen| identity.matches(&seen.finding, &seen.round.history)) {
         Some(at) => Some(Shown::Same(Box::new(seen.swap_remove(at)))),
         None => seen.pop().map(|other| Shown::Other(Box::new(other))),
     }

@@ -77,7 +77,7 @@ pub fn with_other_engines(
         let searched = prepared(engine).and_then(|options| {
             let options = Options { plan: found.finding.plan.clone(), ..options };
             let started = Instant::now();
-            let search = Search::new(&found.finding, &options)?;
+            let search = Search::with_other_engine(&found, &options)?;
             let smallest = shrink(&search, &found, report);
             attempt.rounds = search.rounds();
             attempt.seconds = started.elapsed().as_secs_f64();
@@ -146,7 +146,9 @@ fn first(search: &Search, found: &Stored, short: &mut ShortRounds) -> Result<Opt
         for part in &parts {
             search.set_until(until.min(Instant::now() + slot));
             let plan = with_calls(search, found, part);
-            if let Some(shown) = search.look(&plan, schedules.clone(), u64::MAX)? {
+            if let Some(shown) = search.look(&plan, schedules.clone(), u64::MAX)?
+                && search.depends(&shown.plan)?
+            {
                 return Ok(Some(shown));
             }
         }
@@ -156,6 +158,7 @@ fn first(search: &Search, found: &Stored, short: &mut ShortRounds) -> Result<Opt
         search.set_until(until);
         if let Some(drawn) = drawn
             && let Some(listed) = controlled::listed(search, drawn)?
+            && search.depends(&listed.plan)?
         {
             return Ok(Some(listed));
         }

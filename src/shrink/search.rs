@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::carried_schedule;
 use crate::core::plan::{Engine, Plan, Scenario};
-use crate::finding::{Finding, Identity, Size};
+use crate::finding::{Finding, Identity, Size, Stored};
 use crate::fuzz::{self, Options, Searched, Sighting};
 use crate::process::supervise::noticed_after;
 use crate::schedule::{Spec, Turn};
@@ -119,6 +119,16 @@ impl Search {
             must_depend: Cell::new(false),
             rounds: Cell::new(0),
         })
+    }
+
+    /// As [`Search::new`], with another engine than the one that showed the finding. Calls that do
+    /// not return must depend on the schedule: those of an excerpt may wait for a call that it
+    /// lacks.
+    pub fn with_other_engine(stored: &Stored, options: &Options) -> Result<Search> {
+        let search = Search::new(&stored.finding, options)?;
+        let identity = Identity::of_any_engine(&stored.finding, &stored.round.history);
+        search.must_depend.set(search.is_about_waiting());
+        Ok(Search { identity, ..search })
     }
 
     /// From now on candidates that take far longer than this round count as hangs. Many candidates
@@ -323,7 +333,7 @@ impl Search {
 
     /// The sighting's round, if it shows the finding.
     fn shown(&self, plan: &Plan, sighting: Sighting) -> Option<Shown> {
-        let shows = self.identity.matches(&sighting.finding);
+        let shows = self.identity.matches(&sighting.finding, &sighting.round.history);
         shows.then(|| {
             let scenario = plan.scenario(sighting.round.start.round).cloned();
             let plan = Plan { scenarios: scenario.into_iter().collect(), ..plan.clone() };

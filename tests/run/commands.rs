@@ -1,6 +1,7 @@
 //! The commands: what they print, their exit statuses, and what they leave behind.
 
 use std::io::Read;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use interlap::campaign::ledger::Ledger;
@@ -283,7 +284,14 @@ fn ends_by(signals: &[Signal]) {
 
 /// Sends a run these signals, a moment apart.
 fn stopped(tool: &Tool, signals: &[Signal]) -> Answer {
-    let mut child = tool.fuzz_text("queue.cpp", QUEUE).with("--junit j.xml").start();
+    // Who runs the tests may ignore the end of the terminal, as `nohup` does.
+    let run = tool.fuzz_text("queue.cpp", QUEUE).with("--junit j.xml").command();
+    let mut command = Command::new("env");
+    command.arg("--default-signal=HUP").arg(run.get_program()).args(run.get_args());
+    command.envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.current_dir(run.get_current_dir().expect("a folder of its own"));
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("coreutils");
     // This line is printed once the target is loaded.
     let (stderr, mut printed) = (child.stderr.as_mut().expect("piped"), Vec::new());
     while !String::from_utf8_lossy(&printed).contains(CHECKED_AGAINST) {

@@ -135,6 +135,44 @@ fn shrinking_a_recording_again_starts_from_its_shrunk_finding() {
     assert!(!recorded.smaller().exists());
 }
 
+/// rr records no stacks of a hang: the controlled engine sees which calls wait in a deadlock.
+#[test]
+fn a_hang_that_rr_recorded_is_shown_as_a_deadlock() {
+    let text = "
+        #include <interlap.hpp>
+        #include <mutex>
+        #include <sched.h>
+        struct Register {
+            std::mutex one, other;
+            int64_t value = 0;
+            int64_t read() {
+                std::lock_guard<std::mutex> first(one);
+                sched_yield();
+                std::lock_guard<std::mutex> second(other);
+                return value;
+            }
+            void write(int64_t to) {
+                std::lock_guard<std::mutex> first(other);
+                sched_yield();
+                std::lock_guard<std::mutex> second(one);
+                value = to;
+            }
+        };
+        INTERLAP_TARGET(Register)
+    ";
+    let (fake, tool) = (fake(), Tool::new());
+    fake.file("runs", b"");
+    let run = tool.fuzz_text("register.cpp", text).findings(1).jobs(1).engine("rr");
+    let run = run.with("--hang 2s --shrink 20s").arg("--rr").arg(fake.path("an rr"));
+    run.with("--rr-arg -W").expect(1, &["hang", SHRUNK_TO]);
+    let recorded = Stored::load(&tool.only_finding()).expect("a finding");
+    let elsewhere = recorded.finding.cross_engine.as_ref().expect("it was looked for");
+    let smaller = elsewhere.smaller.as_ref().expect("the controlled engine shows it");
+    assert_eq!(smaller.engine, Engine::Controlled);
+    assert!(smaller.signature.to_string().starts_with("deadlock calling"), "{smaller:?}");
+    assert_eq!(smaller.size.calls, 2, "{smaller:?}");
+}
+
 #[test]
 fn a_recording_that_no_other_engine_reproduces_is_kept() {
     let found = Found::with("", "");

@@ -204,8 +204,8 @@ fn only_the_harness_is_unsafe() {
 }
 
 /// Programs that the smallest Debian has, or that come with a package of the Makefile.
-const PROGRAMS: [&str; 10] =
-    ["c++", "cc", "cp", "dpkg-query", "g++", "gdb", "node", "setarch", "sh", "sleep"];
+const PROGRAMS: [&str; 11] =
+    ["c++", "cc", "cp", "dpkg-query", "env", "g++", "gdb", "node", "setarch", "sh", "sleep"];
 
 #[test]
 fn only_programs_that_are_there_are_started() {
