@@ -29,8 +29,6 @@ use crate::trace::rounds::Writer;
 /// Time between two checks of the time limit, and between two reports of progress.
 const TICK: Duration = Duration::from_millis(50);
 
-const TRACE_FAILED: &str = "cannot write the trace of every round (--trace)";
-
 /// Collects until all jobs have ended.
 pub(super) struct Collector<'a> {
     options: &'a Options,
@@ -142,12 +140,12 @@ impl<'a> Collector<'a> {
             }
             Message::Round(round) => {
                 if let Some(trace) = &mut self.trace {
-                    trace.add(&round).context(TRACE_FAILED)?;
+                    trace.add(&round).with_context(|| trace_failed(self.options))?;
                 }
             }
             Message::Part(part) => {
                 if let Some(trace) = &mut self.trace {
-                    trace.add_part(&part).context(TRACE_FAILED)?;
+                    trace.add_part(&part).with_context(|| trace_failed(self.options))?;
                 }
             }
             Message::Seen(sighting) => self.add_sighting(*sighting)?,
@@ -161,7 +159,8 @@ impl<'a> Collector<'a> {
     fn start(&mut self, hello: Box<Hello>, model: Spec) -> Result<()> {
         if self.hello.is_none() {
             if let Some(path) = &self.options.trace {
-                self.trace = Some(Writer::create(path, &hello).context(TRACE_FAILED)?);
+                self.trace =
+                    Some(Writer::create(path, &hello).with_context(|| trace_failed(self.options))?);
             }
             // Loading the target does not count: on a busy machine it can take a while.
             self.started = Instant::now();
@@ -429,7 +428,7 @@ impl<'a> Collector<'a> {
             self.findings.push(stored);
         }
         self.tick();
-        self.trace.map_or(Ok(()), Writer::finish).context(TRACE_FAILED)?;
+        self.trace.map_or(Ok(()), Writer::finish).with_context(|| trace_failed(self.options))?;
         let (hello, model) = self.hello.context("stopped before the target was loaded")?;
         let ending = self.ending.unwrap_or(Ending::Rounds);
         let (mut statistics, pairs, curve) = self.counting.into_parts();
@@ -438,4 +437,9 @@ impl<'a> Collector<'a> {
         }
         Ok(Summary { hello, model, statistics, pairs, curve, findings: self.findings, ending })
     }
+}
+
+fn trace_failed(options: &Options) -> String {
+    let path = options.trace.as_deref().unwrap_or(Path::new("")).display();
+    format!("cannot write the trace of every round to {path} (--trace); its folder must exist")
 }

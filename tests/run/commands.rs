@@ -312,6 +312,13 @@ fn stopped(tool: &Tool, signals: &[Signal]) -> Answer {
 }
 
 #[test]
+fn a_trace_that_cannot_be_written_is_named() {
+    let run = Tool::new();
+    let run = run.fuzz_text("queue.cpp", QUEUE).rounds(5).with("--trace nowhere/t.mpk");
+    run.expect(2, &["nowhere/t.mpk", "(--trace)", "its folder must exist"]);
+}
+
+#[test]
 fn an_unwritable_folder_is_reported_before_the_run() {
     let tool = Tool::new();
     tool.write("file", "");
