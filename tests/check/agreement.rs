@@ -302,7 +302,7 @@ fn no_short_history_is_undecided() {
     for (at, text) in specs.enumerate() {
         let spec = spec(&text);
         let mut random = Random::new(500 + at as u64);
-        for number in 0..crate::how_many(400) {
+        for number in 0..crate::how_many(300) {
             let (duplicates, bulk) = ([0, 50, 95][number % 3], [0, 50][number % 2]);
             let shape = Shape { kind: spec.kind, duplicates, bulk, operations: (9, 12), ..SMALL };
             let shape = match duplicates == 0 && spec.kind != Kind::FifoRelaxed {
@@ -325,7 +325,7 @@ fn histories_of_medium_length() {
 #[test]
 fn bulk_calls_of_a_queue() {
     let shape = Shape { bulk: 50, hides: 15, operations: (6, 12), ..MEDIUM };
-    compare_medium(&["fifo", "fifo:empty=lone"], shape, 5_000);
+    compare_medium(&["fifo", "fifo:empty=lone"], shape, 2_000);
 }
 
 #[test]
