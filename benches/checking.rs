@@ -285,7 +285,7 @@ fn journal(history: &History) -> Journal<model::Call<'_>> {
     let mut journal = Journal::default();
     for id in history.ids() {
         let Entry { op, status, args, results, start, end } = history.entry(id);
-        let call = model::Call { op, status, args, results, thread: id.thread, queue: None };
+        let call = model::Call { op, status, args, results, id, queue: None };
         journal.push(id.thread, call, start, Some(end)).expect("as it was in its thread");
     }
     journal

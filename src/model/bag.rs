@@ -78,6 +78,22 @@ impl Model<Call<'_>> for Bag {
         }
     }
 
+    /// Of a pool, where values matter to each other only where it must be empty. An addition waits
+    /// until its value is to be taken. A removal waits unless it takes what must leave first of
+    /// all: where all values have to leave, their order makes no difference.
+    fn may_wait(&self, state: &Values, due: &[&Call], open: &[&Call], waits: &mut [bool]) {
+        let has_to_be_empty =
+            due.is_empty() || open.iter().any(|open| open.status == Status::Empty);
+        for (call, waits) in open.iter().zip(waits) {
+            let takes = |value| call.status.is_open() || call.results.contains(value);
+            *waits = match call.op {
+                Op::PriorityInsert | Op::PriorityPoll => false,
+                op if op.removes() => !has_to_be_empty || !state.first().is_some_and(takes),
+                _ => !due.iter().any(|due| due.results.iter().any(|v| call.added().contains(v))),
+            };
+        }
+    }
+
     fn is_empty(&self, state: &Values) -> bool {
         state.is_empty()
     }

@@ -83,8 +83,8 @@ pub trait Model<O: Debug> {
         None
     }
 
-    /// Whether `operation` leaves every state unchanged. The search linearizes such operations as
-    /// soon as they are legal, which saves most of its work.
+    /// Whether `operation` can leave the state as it is. The search linearizes such an operation as
+    /// soon as it does, which saves most of its work.
     fn reads(&self, _operation: &O) -> bool {
         false
     }
@@ -95,6 +95,12 @@ pub trait Model<O: Debug> {
     fn is_too_late(&self, _state: &Self::State, _operation: &O) -> bool {
         false
     }
+
+    /// Marks those of the `open` operations that may as well be linearized after all that are
+    /// `due`: every order in which one comes before them would be an order in which it comes after
+    /// them. The search leaves these for later. Nothing is due at the end, where the object must
+    /// be empty. To mark none is always correct, and costs time.
+    fn may_wait(&self, _state: &Self::State, _due: &[&O], _open: &[&O], _waits: &mut [bool]) {}
 
     /// For an operation with several linearization points in its timebox: appends its steps in
     /// their order. Nothing appended: the operation is its only step.

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use serde::{Deserialize, Serialize};
 
 use super::Model;
+use crate::core::history::OperationId;
 use crate::core::operation::{Op, Status};
 
 /// One call with its answer, as a sequential object sees it: without a timebox.
@@ -14,8 +15,8 @@ pub struct Call<'a> {
     pub status: Status,
     pub args: &'a [i64],
     pub results: &'a [i64],
-    /// The calling thread: the producer of the values that the call adds.
-    pub thread: u32,
+    /// Its thread is the producer of the values that the call adds.
+    pub id: OperationId,
     /// For an "empty" answer that concerns one producer's queue only: that producer.
     pub queue: Option<u32>,
 }

@@ -29,7 +29,7 @@ impl Producers {
     fn step_open(&self, state: &Queues, call: &Call, next: &mut Vec<Queues>) {
         let mut queues = state.clone();
         for value in call.added() {
-            queues[call.thread as usize].push_back(*value);
+            queues[call.id.thread as usize].push_back(*value);
             next.push(queues.clone());
         }
         if call.op.removes() {
@@ -82,7 +82,7 @@ impl Model<Call<'_>> for Producers {
             Status::Ok if call.op.removes() => self.step_removal(state, call, next),
             _ => {
                 let mut queues = state.clone();
-                queues[call.thread as usize].extend(call.added());
+                queues[call.id.thread as usize].extend(call.added());
                 next.push(queues);
             }
         }

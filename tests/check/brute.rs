@@ -161,7 +161,7 @@ fn parts<'a>(history: &'a History, spec: &Spec) -> Vec<Part<'a>> {
         let operation = history.operation(id);
         let (op, status) = (operation.op, operation.status);
         let (args, results) = (history.args(id), history.results(id));
-        let call = Call { op, status, args, results, thread: id.thread, queue: None };
+        let call = Call { op, status, args, results, id, queue: None };
         let first = parts.len();
         let mut add = |call: Call<'a>, after: u64| {
             parts.push(Part { start: operation.start, end: operation.end, call, after });

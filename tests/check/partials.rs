@@ -35,7 +35,7 @@ fn ends<'a, M: Model<Call<'a>>>(
     for id in left.into_iter().filter(|id| history.operation(*id).start <= due) {
         let entry = history.entry(id);
         let (op, status, args, results) = (entry.op, entry.status, entry.args, entry.results);
-        let call = Call { op, status, args, results, thread: id.thread, queue: None };
+        let call = Call { op, status, args, results, id, queue: None };
         let mut next = Vec::new();
         model.step(state, &call, &mut next);
         for state in next {

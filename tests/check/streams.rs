@@ -2,7 +2,7 @@
 //! refused, some of unknown outcome. The sequential object here keeps every record.
 
 use interlap::check::{Limits, check};
-use interlap::core::history::History;
+use interlap::core::history::{History, OperationId};
 use interlap::core::operation::{Op, Status};
 use interlap::model::{Call, Model};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -11,6 +11,8 @@ use super::agreement::{Shares, assert_agrees};
 use super::brute;
 use super::corrupt::{corrupt, tie};
 use super::random::{Random, Record, written};
+
+const NOBODY: OperationId = OperationId { thread: 0, index: 0 };
 
 /// Stands for "none" among the conditions.
 const NONE: i64 = i64::MIN;
@@ -114,7 +116,7 @@ pub fn call(held: &Held, value: &mut i64, random: &mut Random) -> Record {
 pub fn answer(record: &mut Record, state: &mut Held, random: &mut Random) {
     let call = |record: &Record| -> Vec<Held> {
         let Record { op, status, args, .. } = record;
-        let call = Call { op: *op, status: *status, args, results: &[], thread: 0, queue: None };
+        let call = Call { op: *op, status: *status, args, results: &[], id: NOBODY, queue: None };
         let mut next = Vec::new();
         Records.step(state, &call, &mut next);
         next

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use interlap::check::{Exhausted, Explanation, Limits, OfSearch, Verdict, check};
-use interlap::core::history::{History, NEVER};
+use interlap::core::history::{History, NEVER, OperationId};
 use interlap::core::journal::Journal;
 use interlap::core::operation::{Op, Status};
 use interlap::model::{Call, Dictionary, Model, Sequence, Spec, key};
@@ -13,6 +13,8 @@ use interlap::model::{Call, Dictionary, Model, Sequence, Spec, key};
 use super::agreement::{SMALL, Shares};
 use super::brute;
 use super::random::{Random, Shape, history};
+
+const NOBODY: OperationId = OperationId { thread: 0, index: 0 };
 
 /// A call that owns its values, as a user's would.
 #[derive(Clone, Debug)]
@@ -26,7 +28,7 @@ struct Owned {
 impl Owned {
     fn call(&self) -> Call<'_> {
         let Owned { op, status, args, results } = self;
-        Call { op: *op, status: *status, args, results, thread: 0, queue: None }
+        Call { op: *op, status: *status, args, results, id: NOBODY, queue: None }
     }
 }
 

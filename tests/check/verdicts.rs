@@ -208,18 +208,19 @@ fn sequential_simulations_are_accepted() {
     }
 }
 
-/// `count` pending enqueues, each by a thread of its own, and one "empty" answer.
+/// `count` pending pushes of 1, each by a thread of its own; then 1 is popped, and 2.
 fn many_open(count: u32) -> History {
     let mut lines: Vec<Line> = (0..count)
-        .map(|client| (client, Op::Enqueue, &[1][..], Status::Pending, &[][..], (1, 2)))
+        .map(|client| (client, Op::Push, &[1][..], Status::Pending, &[][..], (1, 2)))
         .collect();
-    lines.push((count, Op::Dequeue, &[], OK, &[2], (3, 4)));
+    lines.push((count, Op::Pop, &[], OK, &[1], (3, 4)));
+    lines.push((count, Op::Pop, &[], OK, &[2], (5, 6)));
     history(&lines)
 }
 
 #[test]
 fn limits_make_a_check_inconclusive() {
-    let spec = Spec::new(Kind::Fifo);
+    let spec = Spec::new(Kind::Lifo);
     let reason = |history: &History, limits: &Limits| match check(history, &spec, limits) {
         Verdict::Inconclusive(reason) => reason,
         verdict => panic!("{verdict:?}"),
@@ -246,8 +247,8 @@ fn limits_make_a_check_inconclusive() {
     let cancelled = Some(Arc::new(AtomicBool::new(true)));
     let stopped = Limits { cancelled, ..Limits::default() };
     assert_eq!(reason(&many_open(50), &stopped), Exhausted::Cancelled.into());
-    let stranger = history(&[(1, Op::Push, &[1], OK, &[], (1, 2))]);
-    let foreign = Undecided::Foreign(Kind::Fifo, Op::Push);
+    let stranger = history(&[(1, Op::Enqueue, &[1], OK, &[], (1, 2))]);
+    let foreign = Undecided::Foreign(Kind::Lifo, Op::Enqueue);
     assert_eq!(reason(&stranger, &Limits::default()), foreign);
 }
 

@@ -8,6 +8,7 @@ use super::small::{Few, SmallMap};
 use crate::core::history::{History, Operation, Thread};
 use crate::core::operation::{Op, Status};
 use crate::model::added;
+use rustc_hash::FxHashSet;
 
 /// A bit per number.
 pub struct Bits(SmallVec<[u64; 4]>);
@@ -46,6 +47,14 @@ impl Bits {
     pub fn words(&self) -> &[u64] {
         &self.0
     }
+}
+
+/// The values that removals have for answers.
+pub fn taken_values(history: &History) -> FxHashSet<i64> {
+    let taken = history.threads.iter().flat_map(|thread| {
+        thread.operations().iter().flat_map(move |operation| taken_by(thread, operation))
+    });
+    taken.copied().collect()
 }
 
 /// The numbers of the added values.

@@ -33,7 +33,7 @@ pub fn prune(history: &History, settled: u64, limits: &Limits) -> Option<History
     let (mut journal, mut threads) = (Journal::default(), Vec::new());
     for id in history.ids() {
         let Entry { op, status, args, results, start, end } = history.entry(id);
-        let call = Call { op, status, args, results, thread: id.thread, queue: None };
+        let call = Call { op, status, args, results, id, queue: None };
         let end = Some(end).filter(|_| !status.is_open());
         let known = journal.push(id.thread, call, start, end).expect("as it was in its thread");
         threads.resize(known.thread as usize + 1, id.thread);

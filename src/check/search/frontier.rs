@@ -151,8 +151,10 @@ impl<O: Debug, S, const WORDS: usize> Frontier<O, S, WORDS> {
             step.before.take_if(|before| closed.contains(*before));
         }
     }
+}
 
-    /// Lets every read that is legal in a configuration take effect.
+impl<O: Debug, S: PartialEq, const WORDS: usize> Frontier<O, S, WORDS> {
+    /// Lets every read that leaves the state as it is take effect.
     fn read<M: Model<O, State = S>>(
         &self,
         model: &M,
@@ -163,9 +165,8 @@ impl<O: Debug, S, const WORDS: usize> Frontier<O, S, WORDS> {
             let open = &self.open[place];
             if open.reads && open.may_follow(configuration.done) {
                 model.step(&configuration.state, &open.operation, next);
-                if !next.is_empty() {
+                if next.drain(..).any(|state| state == configuration.state) {
                     configuration.done.insert(place);
-                    next.clear();
                 }
             }
         }
@@ -209,9 +210,8 @@ impl<'l, O: Debug, M: Model<O>, const WORDS: usize> Search<'l, O, M, WORDS> {
             for configuration in &mut frontier.configurations {
                 if open.may_follow(configuration.done) {
                     self.model.step(&configuration.state, &open.operation, &mut self.next);
-                    if !self.next.is_empty() {
+                    if self.next.drain(..).any(|state| state == configuration.state) {
                         configuration.done.insert(place);
-                        self.next.clear();
                     }
                 }
             }
@@ -332,10 +332,10 @@ impl<'l, O: Debug, M: Model<O>, const WORDS: usize> Search<'l, O, M, WORDS> {
         while at < self.visited.items.len() {
             let from = self.visited.items[at].clone();
             at += 1;
-            for place in frontier.used.without(from.done).iter() {
+            let waiting = self.waiting(frontier, &from, returning);
+            for place in frontier.used.without(from.done).without(waiting).iter() {
                 let open = &frontier.open[place];
-                // A read that was legal has taken effect already.
-                if open.reads || !open.may_follow(from.done) {
+                if !open.may_follow(from.done) {
                     continue;
                 }
                 let mut states = std::mem::take(&mut self.next);
@@ -351,6 +351,27 @@ impl<'l, O: Debug, M: Model<O>, const WORDS: usize> Search<'l, O, M, WORDS> {
             self.spend()?;
         }
         Ok(())
+    }
+
+    /// The steps that may as well take effect after those that return.
+    fn waiting(
+        &self,
+        frontier: &Frontier<O, M::State, WORDS>,
+        from: &Configuration<M::State, WORDS>,
+        returning: Places<WORDS>,
+    ) -> Places<WORDS> {
+        let places: Few<usize> = frontier.used.without(from.done).iter().collect();
+        if places.len() < 2 {
+            return Places::EMPTY;
+        }
+        let operations = |places: &[usize]| -> Few<&O> {
+            places.iter().map(|place| &frontier.open[*place].operation).collect()
+        };
+        let due: Few<usize> = returning.without(from.done).iter().collect();
+        let mut waits: Few<bool> = Few::from_elem(false, places.len());
+        self.model.may_wait(&from.state, &operations(&due), &operations(&places), &mut waits);
+        let waiting = places.iter().zip(&waits).filter(|(_, waits)| **waits);
+        waiting.map(|(place, _)| *place).collect::<Places<WORDS>>().without(returning)
     }
 
     fn sort_in(

@@ -2,28 +2,28 @@
 //! number of operations that overlap. The first response that no configuration survives is the
 //! witness.
 
+use super::early::{Early, counts_slots, moves_one_by_one};
 use super::frontier::{MANY, Search, or_wider};
 use super::minimize_witness;
 use super::position::Position;
 use super::producer_choices::ProducerChoices;
 use super::producer_ranges::ProducerRanges;
-use super::steps::{Step, Steps};
+use super::steps::{Step, Steps, call_of};
 use super::strings::AllStrings;
-use crate::check::data::empty_answers::{OpenRemovals, must_be_true};
+use super::unsettled_queue::UnsettledQueue;
 use crate::check::data::events::{Events, HistoryEvent};
 use crate::check::data::small::Few;
-use crate::check::data::values::{Values, added_by, taken_by};
+use crate::check::data::values::{Values, added_by, taken_by, taken_values};
 use crate::check::data::witnesses::UNEXPLAINED;
 use crate::check::explanation::{Explanation, OfSearch, OfValues};
 use crate::check::undecided::Exhausted;
 use crate::check::verdict::{Limits, Verdict, Witness};
-use crate::core::history::{Entry, History, Operation, OperationId, Thread};
+use crate::core::history::{Entry, History, OperationId, Thread};
 use crate::core::operation::Status;
 use crate::model::{
     Bag, Call, Counter, Dictionary, Expect, Kind, Log, Model, OrderedSet, Producers, Relaxed,
     Sequence, Spec, Stream, Texts,
 };
-use rustc_hash::FxHashSet;
 
 /// What may be spent on each part of a history of which a shorter witness is sought.
 const PART_LIMITS: Limits = Limits {
@@ -55,12 +55,21 @@ fn search(history: &History, spec: &Spec, values: Option<&Values>, limits: &Limi
                 model.event(event, state, most, next);
             };
             let observe: Option<Observe<_>> = Some(&observe);
-            Walk { history, spec, steps: &steps, model: &model, observe, limits }.verdict()
+            let early = Early::new(history, spec);
+            Walk { history, steps: &steps, model: &model, observe, early, limits }.verdict()
         }
         // Strings that no get can tell apart are one state.
         Kind::Kv => run(history, spec, &steps, &AllStrings::new(history), limits),
-        Kind::FifoPerProducer if let Some(values) = values => {
+        Kind::FifoPerProducer
+            if let Some(values) = values
+                && !counts_slots(history, spec) =>
+        {
             run(history, spec, &steps, &ProducerRanges::new(history, values), limits)
+        }
+        Kind::Fifo | Kind::FifoRelaxed | Kind::FifoPerProducer
+            if moves_one_by_one(history, spec) =>
+        {
+            run(history, spec, &steps, &UnsettledQueue::new(history, spec), limits)
         }
         _ => with_object(history, spec, Run { history, spec, steps: &steps, limits }),
     }
@@ -74,11 +83,11 @@ fn with_untaken_values_merged(history: &History, spec: &Spec) -> Option<History>
         return None;
     }
     let threads = &history.threads;
-    let all = |values: fn(&Thread, &Operation) -> Vec<i64>| {
-        threads.iter().flat_map(move |t| t.operations().iter().flat_map(move |o| values(t, o)))
-    };
-    let taken: FxHashSet<i64> = all(|thread, o| taken_by(thread, o).to_vec()).collect();
-    let mut untaken = all(|t, o| added_by(t, o).to_vec()).filter(|value| !taken.contains(value));
+    let taken = taken_values(history);
+    let added = threads.iter().flat_map(|thread| {
+        thread.operations().iter().flat_map(move |operation| added_by(thread, operation))
+    });
+    let mut untaken = added.copied().filter(|value| !taken.contains(value));
     let one = untaken.next()?;
     untaken.find(|value| *value != one)?;
     let mut alike = history.without_threads();
@@ -158,7 +167,8 @@ pub fn run<'a, M: Model<Call<'a>>>(
     model: &M,
     limits: &Limits,
 ) -> Verdict {
-    Walk { history, spec, steps, model, observe: None, limits }.verdict()
+    let early = Early::new(history, spec);
+    Walk { history, steps, model, observe: None, early, limits }.verdict()
 }
 
 /// What an event does to a state, beyond the steps of its call: appends the states after it; as
@@ -169,10 +179,10 @@ type Observe<'o, S> = &'o dyn Fn(&HistoryEvent, &S, usize, &mut Vec<S>);
 /// witness.
 struct Walk<'a, 'w, M: Model<Call<'a>>> {
     history: &'a History,
-    spec: &'w Spec,
     steps: &'w Steps<'a>,
     model: &'w M,
     observe: Option<Observe<'w, M::State>>,
+    early: Early,
     limits: &'w Limits,
 }
 
@@ -186,10 +196,9 @@ impl<'a, M: Model<Call<'a>>> Walk<'a, '_, M> {
     }
 
     fn walk<const WORDS: usize>(&self) -> Result<Option<Witness>, Exhausted> {
-        let Walk { history, spec, steps, model, observe, limits } = *self;
+        let Walk { history, steps, model, observe, limits, .. } = *self;
         let mut search: Search<_, _, WORDS> = Search::new(model, limits);
         let mut position = Position::new(model.init());
-        let mut removals = OpenRemovals::new(history.threads.len());
         let mut parts: Few<Step> = Few::new();
         for event in Events::new(history) {
             if let Some(observe) = observe {
@@ -198,19 +207,17 @@ impl<'a, M: Model<Call<'a>>> Walk<'a, '_, M> {
                     return Ok(Some(unexplained(event.id, position.under_way())));
                 }
             }
-            let removes = event.operation.op.removes();
             if !event.returns {
                 steps.fill(event.id, &mut parts);
+                if self.early.contains(event.id) {
+                    let call = whole(call_of(history, event.id));
+                    let take_effect = |state: &_, _, next: &mut _| model.step(state, &call, next);
+                    search.change(&mut position.frontier, take_effect)?;
+                    parts.clear();
+                }
+                self.early.leave_out(event.id, &mut parts);
                 let steps = parts.iter().map(|step| (step.call, step.before));
                 position.invoke(&mut search, event.id, steps)?;
-                if removes {
-                    removals.call(event.id.thread);
-                }
-                continue;
-            }
-            let lone = removes && removals.returns(event.id.thread);
-            if event.operation.status == Status::Empty && !must_be_true(spec, lone) {
-                position.respond_unpromised(&mut search, event.id);
             } else if !position.respond(&mut search, event.id)? {
                 return Ok(Some(unexplained(event.id, position.under_way())));
             }
@@ -220,6 +227,12 @@ impl<'a, M: Model<Call<'a>>> Walk<'a, '_, M> {
         }
         Ok(None)
     }
+}
+
+/// An addition without an answer that has had its whole effect.
+fn whole(call: Call) -> Call {
+    let status = if call.op.adds() && call.status.is_open() { Status::Ok } else { call.status };
+    Call { status, ..call }
 }
 
 /// No order has an answer, of those under way when it came.

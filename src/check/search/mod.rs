@@ -2,6 +2,8 @@
 //! that overlap.
 //!
 //! - `cells`: Searches histories of maps and registers, where each key is one cell.
+//! - `early`: Says which operations of a history may as well take effect when they are called, and
+//!   which need not happen at all: a search need not try them at every instant of their timeboxes.
 //! - `frontier`: Holds the set of all configurations that a history can have led to so far, and
 //!   moves it forward by invocations and responses.
 //! - `history`: Searches a history under a bundled model: any model, any history, in time
@@ -29,8 +31,11 @@
 //!   tell.
 //! - `text_witness`: Explains why no order gives a get the string it found: names what the string
 //!   cannot have, or lacks and must have, with the calls that show it.
+//! - `unsettled_queue`: A queue as a sequential object that settles the order of its values as late
+//!   as it can: when one is taken.
 
 pub mod cells;
+pub mod early;
 pub mod frontier;
 pub mod history;
 pub mod journal;
@@ -44,3 +49,4 @@ pub mod program_order;
 pub mod steps;
 pub mod strings;
 pub mod text_witness;
+pub mod unsettled_queue;

@@ -61,16 +61,6 @@ impl<I: Copy + Ord, O: Debug, S, const WORDS: usize> Position<I, O, S, WORDS> {
         search.close(&mut self.frontier, steps)
     }
 
-    /// An operation responds whose answer promises nothing: it may have taken effect, or not.
-    pub fn respond_unpromised<M: Model<O, State = S>>(
-        &mut self,
-        search: &mut Search<O, M, WORDS>,
-        id: I,
-    ) {
-        let steps = self.ends(id);
-        search.release(&mut self.frontier, steps);
-    }
-
     fn ends(&mut self, id: I) -> Places<WORDS> {
         let at = self.open.iter().position(|(other, _)| *other == id);
         self.open.swap_remove(at.expect("a response comes after its invocation")).1

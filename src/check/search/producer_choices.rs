@@ -1,15 +1,14 @@
 //! A queue to which some value was added twice, as a sequential object that knows the producer of
 //! each value: the order of bulk results and the promise of `empty=count` are about producers.
 //!
-//! Where each producer has a queue, a removal chooses the producers of its values when it is
-//! called, since the counts behind an "empty" answer are those of calls. From then on both promises
-//! are rules of the object: no two choices need to be compared, and those that came to the same
-//! queues are one state. A queue of one order has the producer of the first value decide, when it
-//! is taken.
+//! A removal chooses the producer of a value when it takes it: then it is none of those that come
+//! before it in the result, and where results come in runs, another removal that takes a value of
+//! it ends the run. So of each value that is still to be taken the state has the producers that it
+//! cannot be of. Only the counts behind an "empty" answer are those of calls: for them, a removal
+//! chooses when it is called how many values it takes of whom.
 
-use std::collections::VecDeque;
-
-use super::steps::call_of;
+use super::early::counts_slots;
+use super::unsettled_queue::{Inside, UnsettledQueue};
 use crate::check::data::events::HistoryEvent;
 use crate::check::data::small::Few;
 use crate::check::data::values::{added_by, taken_by};
@@ -18,54 +17,42 @@ use crate::core::operation::Status;
 use crate::model::{Bulk, Call, Empty, Kind, Model, Spec, removed_max};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A value and the thread that added it.
-type Sourced = (i64, u32);
+/// How many values of each producer, by producer.
+type Shares = Few<(u32, u32)>;
 
 pub struct ProducerChoices<'a> {
     history: &'a History,
+    queue: UnsettledQueue,
+    counts_slots: bool,
     spec: Spec,
     /// By value: the threads that add it, ascending.
     adders: FxHashMap<i64, Few<u32>>,
-    /// The values that removals answered, and how many values may be removed in all.
-    answered: FxHashSet<i64>,
-    removed_max: usize,
-    any_open: bool,
     /// By thread: whether it adds two values, at least, that results of several have. In runs
     /// alone: another's value is a run of its own.
     may_run: Vec<bool>,
 }
 
-/// What no removal will answer: nothing tells it apart.
-const UNSEEN: Sourced = (0, u32::MAX);
-/// The producer of a value of which nobody asks who added it.
-const ANYBODY: u32 = u32::MAX - 1;
-
-/// A removal has taken a value of a producer, and may have more of it to take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Run {
-    thread: u32,
-    producer: u32,
-    /// Another has taken one since: what the removal takes of it now is no run.
-    is_over: bool,
+/// A value that a removal has still to take.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Wanted {
+    value: i64,
+    /// Those of its adders whose it cannot be; sorted.
+    not_of: Few<u32>,
 }
 
 /// What is inside, and what the calls under way have still to do.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Queues {
-    /// By producer; a single one where the queue has one order.
-    queues: Vec<VecDeque<Sourced>>,
-    /// How many were taken.
-    taken: usize,
-    /// By thread: what its removal has still to take, in the order of its result. The producer is
-    /// not known where the queue has one order.
-    rest: Vec<Vec<Sourced>>,
-    /// By producer: whose removal has taken a value of it and has more of it to take. In runs
-    /// alone, where the queue has no one order.
-    holds: Vec<Option<u32>>,
-    /// In runs alone, where the queue has one order: sorted.
-    runs: Vec<Run>,
+    inside: Inside,
+    /// By thread: what its removal has still to take, in the order of its result.
+    rest: Vec<Vec<Wanted>>,
+    /// In runs alone: the thread whose removal has taken a value of a producer, and may have more
+    /// of it to take; sorted.
+    runs: Vec<(u32, u32)>,
     /// By producer: how many more of its values were added than are being taken. Of counts alone.
     surplus: Vec<i64>,
+    /// By thread: how many more its removal takes of whom. Of counts alone.
+    shares: Vec<Shares>,
     /// By thread: the producers of which there was a surplus at every instant of the call that will
     /// answer "empty".
     outnumbered: Vec<Vec<u32>>,
@@ -96,28 +83,10 @@ impl<'a> ProducerChoices<'a> {
                 }
             }
         }
-        let mut choices = ProducerChoices {
-            history,
-            spec: *spec,
-            adders,
-            answered: FxHashSet::default(),
-            removed_max: 0,
-            any_open: false,
-            may_run: Vec::new(),
-        };
-        if spec.bulk == Bulk::Run {
-            choices.may_run = may_run(history);
-        }
-        for id in history.ids() {
-            let call = call_of(history, id);
-            let is_open = call.op.removes() && call.status.is_open();
-            let taken = if call.op.removes() { call.results } else { &[] };
-            choices.answered.extend(taken);
-            choices.any_open |= is_open;
-            let most = if is_open { removed_max(&call) } else { taken.len() };
-            choices.removed_max = choices.removed_max.saturating_add(most);
-        }
-        choices
+        let queue = UnsettledQueue::new(history, spec);
+        let may_run = if spec.bulk == Bulk::Run { may_run(history) } else { Vec::new() };
+        let counts_slots = counts_slots(history, spec);
+        ProducerChoices { history, queue, counts_slots, spec: *spec, adders, may_run }
     }
 
     fn counts(&self) -> bool {
@@ -128,83 +97,102 @@ impl<'a> ProducerChoices<'a> {
         self.spec.kind != Kind::FifoPerProducer
     }
 
-    fn add(&self, state: &mut Queues, producer: u32, value: i64) {
-        if !self.has_one_order() {
-            return state.queues[producer as usize].push_back((value, producer));
-        }
-        // No removal takes the value: so many are before it, or no answer has it. Such values are
-        // all the same, so that they share states.
-        let is_behind = state.taken + state.queues[0].len() >= self.removed_max;
-        let is_unseen = is_behind || !self.any_open && !self.answered.contains(&value);
-        let may_run = self.may_run.get(producer as usize).is_some_and(|may_run| *may_run);
-        let producer = if may_run { producer } else { ANYBODY };
-        state.queues[0].push_back(if is_unseen { UNSEEN } else { (value, producer) });
+    /// Every way in which the removal of the thread `by` takes a value that `fits`; an open one, if
+    /// none.
+    fn taken(
+        &self,
+        state: &Queues,
+        by: Option<u32>,
+        fits: impl Fn(i64) -> bool,
+        mut pass_on: impl FnMut(u32, Queues),
+    ) {
+        self.queue.taken(&state.inside, fits, |producer, inside| {
+            let after = self.without_runs(state, inside, Some((producer, by)));
+            after.into_iter().for_each(|after| pass_on(producer, after));
+        });
     }
 
-    /// Takes the first value of a queue, unless it is another removal's to take: `by` a removal
-    /// with an answer, or an open one.
-    fn take(&self, state: &Queues, queue: usize, by: Option<u32>) -> Option<(Sourced, Queues)> {
-        let mut after = state.clone();
-        let first = after.queues[queue].pop_front()?;
-        after.taken += 1;
-        let is_over = |run: &Run| (Some(run.thread), run.producer) == (by, first.1) && run.is_over;
-        if after.runs.iter().any(is_over) {
-            return None;
-        }
-        let others = after.runs.iter_mut().filter(|run| Some(run.thread) != by);
-        others.filter(|run| run.producer == first.1).for_each(|run| run.is_over = true);
-        let holder = state.holds.get(first.1 as usize).copied().flatten();
-        (holder.is_none() || holder == by).then_some((first, after))
-    }
-
-    /// The removal of `thread` takes `value`, which must be the first, from whoever added it.
-    fn take_first(&self, state: &Queues, thread: u32, value: i64) -> Option<Queues> {
-        let (first, mut after) = self.take(state, 0, Some(thread))?;
-        if first.0 != value || first == UNSEEN {
-            return None;
-        }
-        after.rest[thread as usize].remove(0);
-        if self.spec.bulk == Bulk::Run && first.1 != ANYBODY {
-            let run = Run { thread, producer: first.1, is_over: false };
-            if let Err(at) = after.runs.binary_search(&run) {
-                after.runs.insert(at, run);
+    /// Values have left; one of them, of this producer, was taken by a thread. It ends the runs of
+    /// all others.
+    fn without_runs(
+        &self,
+        state: &Queues,
+        inside: Inside,
+        taken: Option<(u32, Option<u32>)>,
+    ) -> Option<Queues> {
+        let mut after = Queues { inside, ..state.clone() };
+        let ends = |(thread, producer): (u32, u32)| {
+            let own = taken.is_some_and(|(of, by)| of == producer && by == Some(thread));
+            let count = |inside| self.queue.count_of(inside, producer);
+            count(&state.inside) > count(&after.inside) + usize::from(own)
+        };
+        for (thread, producer) in after.runs.extract_if(.., |run| ends(*run)) {
+            let rest = &mut after.rest[thread as usize];
+            if !rest.iter_mut().all(|wanted| self.exclude(wanted, producer)) {
+                return None;
             }
-            let Queues { runs, rest, .. } = &mut after;
-            let may_add = |run: &Run, value: &i64| {
-                self.adders.get(value).is_some_and(|adders| adders.contains(&run.producer))
-            };
-            runs.retain(|run| {
-                rest[run.thread as usize].iter().any(|(value, _)| may_add(run, value))
+        }
+        Some(after)
+    }
+
+    /// The value is not one of this producer. Says whether it can be of another.
+    fn exclude(&self, wanted: &mut Wanted, producer: u32) -> bool {
+        let adders = self.adders.get(&wanted.value).map_or(&[][..], |adders| adders);
+        if let Err(at) = wanted.not_of.binary_search(&producer)
+            && adders.contains(&producer)
+        {
+            wanted.not_of.insert(at, producer);
+        }
+        wanted.not_of.len() < adders.len()
+    }
+
+    /// Every way in which the removal of `thread` takes `value`.
+    fn take_chosen(&self, state: &Queues, thread: u32, value: i64, next: &mut Vec<Queues>) {
+        self.taken(
+            state,
+            Some(thread),
+            |other| other == value,
+            |producer, after| {
+                let rest = &after.rest[thread as usize];
+                let fits =
+                    |at: usize| rest[at].value == value && !rest[at].not_of.contains(&producer);
+                let places = if self.has_one_order() { 0..1 } else { 0..rest.len() };
+                // Of equal neighbours it makes no difference whose is whose.
+                let places = places.filter(|at| fits(*at) && (*at == 0 || !fits(at - 1)));
+                next.extend(places.filter_map(|at| self.taken_as(&after, thread, at, producer)));
+            },
+        );
+    }
+
+    /// The removal of `thread` has taken the value at a place of the rest, of this producer.
+    fn taken_as(&self, after: &Queues, thread: u32, at: usize, producer: u32) -> Option<Queues> {
+        let mut after = after.clone();
+        let Queues { rest, runs, shares, .. } = &mut after;
+        if let Some(shares) = shares.get_mut(thread as usize) {
+            let share = shares.iter().position(|(of, _)| *of == producer)?;
+            shares[share].1 -= 1;
+            shares.retain(|(_, count)| *count > 0);
+        }
+        let own = &mut rest[thread as usize];
+        own.remove(at);
+        if !own[..at].iter_mut().all(|wanted| self.exclude(wanted, producer)) {
+            return None;
+        }
+        if self.may_run.get(producer as usize).is_some_and(|may_run| *may_run) {
+            if let Err(at) = runs.binary_search(&(thread, producer)) {
+                runs.insert(at, (thread, producer));
+            }
+            runs.retain(|(thread, producer)| {
+                rest[*thread as usize].iter().any(|wanted| self.may_be_of(wanted, *producer))
             });
         }
         Some(after)
     }
 
-    /// Every way in which the removal of `thread` takes `value`.
-    fn take_chosen(&self, state: &Queues, thread: u32, value: i64, next: &mut Vec<Queues>) {
-        if self.has_one_order() {
-            next.extend(self.take_first(state, thread, value));
-            return;
-        }
-        let rest = &state.rest[thread as usize];
-        for (at, &(wanted, producer)) in rest.iter().enumerate() {
-            let is_first = !rest[..at].iter().any(|(_, other)| *other == producer);
-            if wanted != value || !is_first {
-                continue;
-            }
-            let taken = self.take(state, producer as usize, Some(thread));
-            let Some((first, mut after)) = taken else { continue };
-            if first != (value, producer) {
-                continue;
-            }
-            let rest = &mut after.rest[thread as usize];
-            rest.remove(at);
-            if let Some(holder) = after.holds.get_mut(producer as usize) {
-                let has_more = rest.iter().any(|(_, other)| *other == producer);
-                *holder = has_more.then_some(thread);
-            }
-            next.push(after);
-        }
+    fn may_be_of(&self, wanted: &Wanted, producer: u32) -> bool {
+        let adders = self.adders.get(&wanted.value);
+        adders.is_some_and(|adders| adders.contains(&producer))
+            && !wanted.not_of.contains(&producer)
     }
 
     /// A removal without an answer takes any number of values up to `most`.
@@ -213,12 +201,16 @@ impl<'a> ProducerChoices<'a> {
         for _ in 0..most {
             let mut lower: Vec<Queues> = Vec::new();
             for state in &level {
-                let taken = (0..state.queues.len()).filter_map(|at| self.take(state, at, None));
-                for (_, after) in taken {
-                    if !lower.contains(&after) {
-                        lower.push(after);
-                    }
-                }
+                self.taken(
+                    state,
+                    None,
+                    |value| self.queue.is_left(value),
+                    |_, after| {
+                        if !lower.contains(&after) {
+                            lower.push(after);
+                        }
+                    },
+                );
             }
             if lower.is_empty() {
                 break;
@@ -228,16 +220,15 @@ impl<'a> ProducerChoices<'a> {
         }
     }
 
+    /// Of an addition without an answer, any part from the first value on may have happened.
     fn step_addition(&self, state: &Queues, call: &Call, next: &mut Vec<Queues>) {
-        let mut more = state.clone();
-        for value in call.added() {
-            self.add(&mut more, call.thread, *value);
-            if call.status.is_open() {
-                next.push(more.clone());
-            }
-        }
+        let with =
+            |call: &Call| Queues { inside: self.queue.add(&state.inside, call), ..state.clone() };
         if !call.status.is_open() {
-            next.push(more);
+            return next.push(with(call));
+        }
+        for count in 1..=call.added().len() {
+            next.push(with(&Call { args: &call.args[..count], ..*call }));
         }
     }
 }
@@ -278,7 +269,7 @@ impl ProducerChoices<'_> {
         next.push(after);
     }
 
-    /// Every choice of producers for the values that a removal takes.
+    /// What a removal is to take; of counts, with every choice of how many values of whom.
     fn choose(
         &self,
         taken: &[i64],
@@ -287,35 +278,38 @@ impl ProducerChoices<'_> {
         most: usize,
         next: &mut Vec<Queues>,
     ) {
-        if self.has_one_order() {
-            let mut after = state.clone();
-            after.rest[thread] = taken.iter().map(|value| (*value, u32::MAX)).collect();
+        let mut after = state.clone();
+        let wanted = |value: &i64| Wanted { value: *value, not_of: Few::new() };
+        after.rest[thread] = taken.iter().map(wanted).collect();
+        if !self.counts() {
             return next.push(after);
         }
-        let mut choices: Vec<Vec<Sourced>> = vec![Vec::new()];
+        let mut choices: FxHashSet<Shares> = FxHashSet::from_iter([Few::new()]);
         for value in taken {
             let adders = self.adders.get(value).map_or(&[][..], |adders| adders);
-            let longer = choices.iter().flat_map(|choice| {
-                // Of equal neighbours it makes no difference whose is whose.
-                let last = choice.last().filter(|last| last.0 == *value);
-                let from = adders.partition_point(|adder| last.is_some_and(|l| *adder < l.1));
-                adders[from..].iter().map(|adder| {
-                    let more = [(*value, *adder)];
-                    choice.iter().copied().chain(more).collect::<Vec<Sourced>>()
-                })
+            let more = choices.iter().flat_map(|shares| {
+                adders.iter().map(|adder| with_one_more(shares.clone(), *adder))
             });
-            choices = longer.take(most + 1).collect();
+            choices = more.take(most + 1).collect();
         }
-        for choice in choices {
-            let mut after = state.clone();
-            for (_, producer) in &choice {
-                after.surplus.get_mut(*producer as usize).into_iter().for_each(|s| *s -= 1);
+        for shares in choices {
+            let mut after = after.clone();
+            for (producer, count) in &shares {
+                after.surplus[*producer as usize] -= i64::from(*count);
             }
-            after.rest[thread] = choice;
+            after.shares[thread] = shares;
             after.look_again();
             next.push(after);
         }
     }
+}
+
+fn with_one_more(mut shares: Shares, producer: u32) -> Shares {
+    match shares.binary_search_by_key(&producer, |(of, _)| *of) {
+        Ok(at) => shares[at].1 += 1,
+        Err(at) => shares.insert(at, (producer, 1)),
+    }
+    shares
 }
 
 impl Queues {
@@ -334,25 +328,24 @@ impl Model<Call<'_>> for ProducerChoices<'_> {
         let threads = self.history.threads.len();
         let of = |has_them: bool| if has_them { threads } else { 0 };
         Queues {
-            queues: vec![VecDeque::new(); if self.has_one_order() { 1 } else { threads }],
-            taken: 0,
+            inside: Inside::default(),
             rest: vec![Vec::new(); threads],
-            holds: vec![None; of(self.spec.bulk == Bulk::Run && !self.has_one_order())],
             runs: Vec::new(),
             surplus: vec![0; of(self.counts())],
+            shares: vec![Few::new(); of(self.counts())],
             outnumbered: vec![Vec::new(); of(self.counts())],
         }
     }
 
     fn step(&self, state: &Queues, call: &Call, next: &mut Vec<Queues>) {
         if call.status == Status::Empty {
-            let is_empty = match call.queue {
-                Some(queue) => state.queues[queue as usize].is_empty(),
-                None => self.is_empty(state),
-            };
-            next.extend(is_empty.then(|| state.clone()));
+            let inside = self.queue.emptied(&state.inside, call.queue);
+            next.extend(inside.and_then(|inside| self.without_runs(state, inside, None)));
         } else if !call.op.removes() {
             self.step_addition(state, call, next);
+        } else if call.status.is_open() && self.counts_slots {
+            let inside = self.queue.with_slots(&state.inside, removed_max(call));
+            next.push(Queues { inside, ..state.clone() });
         } else if call.status.is_open() {
             self.take_any(state, removed_max(call), next);
         } else {
@@ -360,7 +353,7 @@ impl Model<Call<'_>> for ProducerChoices<'_> {
             for value in call.results {
                 let mut after = Vec::new();
                 for state in &level {
-                    self.take_chosen(state, call.thread, *value, &mut after);
+                    self.take_chosen(state, call.id.thread, *value, &mut after);
                 }
                 level = after;
             }
@@ -369,16 +362,16 @@ impl Model<Call<'_>> for ProducerChoices<'_> {
     }
 
     fn is_empty(&self, state: &Queues) -> bool {
-        state.queues.iter().all(VecDeque::is_empty)
+        self.queue.is_empty(&state.inside)
     }
 
     fn reads(&self, call: &Call) -> bool {
-        call.is_read()
+        self.queue.reads(call)
     }
 
     fn weight(&self, state: &Queues) -> usize {
-        let inside = state.queues.iter().map(|queue| 32 + 16 * queue.len()).sum::<usize>();
-        let rest = state.rest.iter().map(|rest| 24 + 16 * rest.len()).sum::<usize>();
-        inside + rest + 32 * state.surplus.len() + 8 * (state.holds.len() + 2 * state.runs.len())
+        let inside = self.queue.weight(&state.inside);
+        let rest = state.rest.iter().map(|rest| 24 + size_of::<Wanted>() * rest.len());
+        inside + rest.sum::<usize>() + 32 * state.surplus.len() + 8 * state.runs.len()
     }
 }

@@ -69,7 +69,7 @@ impl<'a> ProducerRanges<'a> {
     fn step_open(&self, state: &Ranges, call: &Call, next: &mut Vec<Ranges>) {
         let mut more = state.clone();
         for value in call.added() {
-            self.add(&mut more, call.thread, *value);
+            self.add(&mut more, call.id.thread, *value);
             next.push(more.clone());
         }
         let mut level = vec![state.clone()];
@@ -116,7 +116,7 @@ impl Model<Call<'_>> for ProducerRanges<'_> {
             }
             _ => {
                 let mut more = state.clone();
-                call.added().iter().for_each(|value| self.add(&mut more, call.thread, *value));
+                call.added().iter().for_each(|value| self.add(&mut more, call.id.thread, *value));
                 next.push(more);
             }
         }

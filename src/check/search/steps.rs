@@ -21,7 +21,7 @@ pub fn call_of(history: &History, id: OperationId) -> Call<'_> {
     let operation = &thread.operations()[id.index as usize];
     let (args, results) = (thread.args(operation), thread.results(operation));
     let (op, status) = (operation.op, operation.status);
-    Call { op, status, args, results, thread: id.thread, queue: None }
+    Call { op, status, args, results, id, queue: None }
 }
 
 /// What splits operations into steps.
@@ -94,10 +94,14 @@ impl<'a> Steps<'a> {
     }
 
     fn enqueues(&self, call: Call<'a>, steps: &mut Few<Step<'a>>) {
-        for (at, value) in call.added().iter().enumerate() {
+        let added = call.added();
+        for (at, value) in added.iter().enumerate() {
+            let before = match self.spec.kind {
+                Kind::Pool => added[..at].iter().rposition(|other| other == value),
+                _ => at.checked_sub(1),
+            };
             let args = std::slice::from_ref(value);
             let call = Call { op: Op::Enqueue, args, results: &[], ..call };
-            let before = at.checked_sub(1).filter(|_| self.spec.kind != Kind::Pool);
             steps.push(Step { call, before });
         }
     }
@@ -127,7 +131,9 @@ impl<'a> Steps<'a> {
                     };
                     call.results[..at].iter().rposition(same)
                 }
-                Kind::Pool | Kind::FifoRelaxed => None,
+                Kind::Pool | Kind::FifoRelaxed => {
+                    call.results[..at].iter().rposition(|other| other == value)
+                }
                 _ => at.checked_sub(1),
             };
             let call = Call { op: Op::Dequeue, args: &[], results, ..call };
