@@ -283,6 +283,12 @@ fn values_added_twice_are_told_apart_in_every_way() {
     assert_eq!(models.map(|model| of(&apart, model)), [true, false, false]);
     let whole = [parts[0], parts[1], take(3, &[1, 7, 3], (3, 9)), take(4, &[7], (3, 9))];
     assert_eq!(models.map(|model| of(&whole, model)), [true; 3]);
+    // Which of two the removal without an answer took makes a run, or none.
+    for (since, is_good) in [(3, true), (10, false)] {
+        let open = (2, Op::Dequeue, &[][..], Status::Pending, &[][..], (since, NEVER));
+        let behind = [add(1, &[7, 7, 3], (1, 2)), open, take(3, &[7, 3], (4, 9))];
+        assert_eq!(models.map(|model| of(&behind, model)), [is_good; 3]);
+    }
     // Both of the first producer's are taken, and nobody takes the other 7: 8 does not leave first.
     let empty = (5, Op::Dequeue, &[][..], Status::Empty, &[][..], (5, 6));
     let before = [add(1, &[7, 8], (1, 2)), add(2, &[7], (1, 2)), take(3, &[7], (3, 4)), empty];

@@ -17,7 +17,7 @@ use crate::check::data::small::Few;
 use crate::check::data::values::{added_by, taken_by};
 use crate::core::history::History;
 use crate::core::operation::Status;
-use crate::model::{Call, Kind, Model, Spec, removed_max};
+use crate::model::{Bulk, Call, Kind, Model, Spec, removed_max};
 use rustc_hash::FxHashMap;
 
 /// No producer in particular.
@@ -26,6 +26,8 @@ pub const ANYBODY: u32 = u32::MAX;
 pub struct UnsettledQueue {
     k: usize,
     has_one_order: bool,
+    /// Whether values of a bulk call that are next to each other are more than each of them.
+    has_runs: bool,
     /// By thread and operation: which call that adds values it is, in the order of their starts.
     calls: Vec<Vec<u32>>,
     /// By call: how many calls start before it returns, and its thread.
@@ -62,6 +64,7 @@ impl UnsettledQueue {
         let mut queue = UnsettledQueue {
             k: if spec.kind == Kind::FifoRelaxed { spec.k as usize } else { 1 },
             has_one_order: spec.kind != Kind::FifoPerProducer,
+            has_runs: spec.bulk == Bulk::Run,
             calls: counts.map(|count| vec![u32::MAX; count]).collect(),
             ends: Vec::new(),
             producers: Vec::new(),
@@ -167,8 +170,8 @@ impl UnsettledQueue {
                 break;
             }
             let own = others[..at].iter().rev().take_while(|other| other.call == added.call);
-            // Of equal values of one call the first is as good as any.
-            let is_first = !own.clone().any(|other| other.value == added.value);
+            // Of equal values of one call the first is as good as any, unless what follows counts.
+            let is_first = self.has_runs || !own.clone().any(|other| other.value == added.value);
             if is_first && older + own.count() < most {
                 let producer = self.producers[added.call as usize];
                 self.take(state, at).into_iter().for_each(|after| pass_on(producer, after));
