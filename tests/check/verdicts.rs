@@ -343,6 +343,30 @@ fn bulk_calls_of_a_pool_are_decided_whatever_their_size() {
     }
 }
 
+/// A removal may take six equal values of four producers in 84 ways, and one of them is right.
+/// Where they are too many for the limits, the check gives up, and accuses nobody.
+#[test]
+fn choices_that_are_too_many_are_no_violation() {
+    let spec: Spec = "fifo-per-producer:empty=count,bulk=atomic".parse().expect("a model");
+    let values: Vec<[i64; 4]> = (1..=4).map(|producer| [7, 7, 7, 100 + producer]).collect();
+    let (mut gave_up, mut explained) = (0, 0);
+    for (first, second) in [(101, 102), (101, 104), (102, 103), (103, 104)] {
+        let mut lines = vec![(9, Op::Dequeue, &[][..], Status::Empty, &[][..], (1, 2))];
+        lines.extend((1..).zip(&values).map(|(producer, values)| add(producer, values, (3, 4))));
+        let last = [first, second];
+        lines.extend([take(5, &[7; 6], (5, 6)), take(6, &last, (7, 8))]);
+        for configurations_max in 1..=400 {
+            let limits = Limits { configurations_max, ..Limits::default() };
+            match check(&history(&lines), &spec, &limits) {
+                Verdict::Consistent => explained += 1,
+                Verdict::Inconclusive(_) => gave_up += 1,
+                verdict => panic!("{last:?}, {configurations_max}: {verdict:?}"),
+            }
+        }
+    }
+    assert!(gave_up > 0 && explained > 0, "{gave_up}, {explained}");
+}
+
 /// More steps are open at once than a word has bits.
 #[test]
 fn many_open_steps_are_decided() {

@@ -3,7 +3,7 @@
 
 use super::events::Events;
 use super::small::Few;
-use crate::core::history::{History, OperationId};
+use crate::core::history::{History, Operation, OperationId};
 use crate::core::operation::Status;
 use crate::model::{Empty, Spec};
 use rustc_hash::FxHashSet;
@@ -15,8 +15,13 @@ pub fn must_be_true(spec: &Spec, lone: bool) -> bool {
 
 /// The "empty" answers of which the model promises nothing.
 pub fn not_promised(history: &History, spec: &Spec) -> FxHashSet<OperationId> {
-    let mut removals = OpenRemovals::new(history.threads.len());
     let mut not_promised = FxHashSet::default();
+    let answers_empty =
+        |operation: &Operation| operation.op.removes() && operation.status == Status::Empty;
+    if !history.threads.iter().any(|thread| thread.operations().iter().any(answers_empty)) {
+        return not_promised;
+    }
+    let mut removals = OpenRemovals::new(history.threads.len());
     for event in Events::new(history).filter(|event| event.operation.op.removes()) {
         if !event.returns {
             removals.call(event.id.thread);

@@ -156,12 +156,8 @@ fn empty_answers(history: &History, spec: &Spec) -> Vec<Timebox> {
         let operation = history.operation(*id);
         operation.op.removes() && operation.status == Status::Empty
     };
-    let all: Vec<OperationId> = history.ids().filter(is_empty).collect();
-    if all.is_empty() {
-        return Vec::new();
-    }
     let not_promised = not_promised(history, spec);
-    let promised = all.into_iter().filter(|id| !not_promised.contains(id));
+    let promised = history.ids().filter(is_empty).filter(|id| !not_promised.contains(id));
     promised.map(|id| timebox(history, id)).collect()
 }
 

@@ -287,10 +287,18 @@ impl ProducerChoices<'_> {
         let mut choices: FxHashSet<Shares> = FxHashSet::from_iter([Few::new()]);
         for value in taken {
             let adders = self.adders.get(value).map_or(&[][..], |adders| adders);
-            let more = choices.iter().flat_map(|shares| {
+            let longer = choices.iter().flat_map(|shares| {
                 adders.iter().map(|adder| with_one_more(shares.clone(), *adder))
             });
-            choices = more.take(most + 1).collect();
+            let mut more = FxHashSet::default();
+            for shares in longer {
+                more.insert(shares);
+                // Different ones, so that whoever asked for them notices that some are missing.
+                if more.len() > most {
+                    break;
+                }
+            }
+            choices = more;
         }
         for shares in choices {
             let mut after = after.clone();

@@ -9,6 +9,9 @@
 //! help to settle more: what need not be older can as well be younger, in every order that follows.
 //! The order of settled values does not matter, since each may be taken at once.
 //!
+//! A removal without an answer is a number of slots: values that it may take. One takes a slot when
+//! it is in the way of an answer, no earlier.
+//!
 //! Of an atomic bulk call the values are neighbours, which this object does not know; each
 //! producer's are in any case.
 
@@ -21,7 +24,7 @@ use crate::model::{Bulk, Call, Kind, Model, Spec, removed_max};
 use rustc_hash::FxHashMap;
 
 /// No producer in particular.
-pub const ANYBODY: u32 = u32::MAX;
+const ANYBODY: u32 = u32::MAX;
 
 pub struct UnsettledQueue {
     k: usize,
