@@ -152,7 +152,9 @@ enum il_status {
     IL_FULL = 2,        /* no room; nothing was added */
     IL_FAILED = 3,      /* had no effect, or false */
     IL_UNKNOWN = 4,     /* may have happened, may still happen, or not (a timeout, a lost commit) */
-    IL_UNSUPPORTED = 5  /* did nothing and will not be recorded: interlap draws another call */
+    IL_UNSUPPORTED = 5, /* did nothing and will not be recorded: interlap draws another call */
+    IL_DONE = 6         /* a set's insert or remove, a map's remove: the key is in, or out, now; it
+                           does not say whether it was so before */
 };
 
 /* Which threads may make a call. A round has threads 0, 1, 2, ... */

@@ -23,6 +23,7 @@
  *     stack     bool push(int64_t value)      bool pop(int64_t &value)
  *     deque     bool push(int64_t value)     bool take(int64_t &value)   bool steal(int64_t &value)
  *     set       bool insert(int64_t key)     bool remove(int64_t key)    bool contains(int64_t key)
+ *               or void insert, void remove
  *     range set a set that also has some of these; ranges include both ends:
  *               int64_t range_count(int64_t low, int64_t high)
  *               int64_t rank(int64_t key)                              how many are below
@@ -33,7 +34,7 @@
  *     map       bool get(int64_t key, int64_t &value)
  *               bool put(int64_t key, int64_t value)               or void
  *               bool insert_if_absent(int64_t key, int64_t value)
- *               bool remove(int64_t key)
+ *               bool remove(int64_t key)                           or void
  *               bool compare_exchange(int64_t key, int64_t old, int64_t value)
  *     register  int64_t read()                void write(int64_t value)
  *               bool compare_exchange(int64_t old, int64_t value)
@@ -58,9 +59,9 @@
  *               under way when Local is destroyed is to be aborted)
  *
  * A method that returns bool may return interlap::status instead, or void where that means that it
- * is always done (not what changes or looks for a key: its answer is what is checked). A status
- * says `unknown` (may have happened, may happen later, or never) and `unsupported` (nothing was
- * done, draw another call).
+ * is always done; a set's insert and remove and a map's remove that are void make no claim of what
+ * they found. A status says `unknown` (may have happened, may happen later, or never),
+ * `unsupported` (nothing was done, draw another call) and, for those three, `done` (as void).
  *
  * A method with such a name that cannot be called so is refused by the compiler, if the class has
  * others of its family, or none at all.
@@ -124,6 +125,7 @@ enum class status : uint32_t {
     failed = IL_FAILED,
     unknown = IL_UNKNOWN,
     unsupported = IL_UNSUPPORTED,
+    done = IL_DONE,
 };
 
 namespace detail {
@@ -370,6 +372,12 @@ template <class T> struct offer {
         c->status = static_cast<uint32_t>(answer<M>(no, t, l, a...));
     }
 
+    /* A call that leaves a key in or out, and may say whether it was so before. */
+    template <class M, class... A> static void leaves_key(il_call *c, T &t, local &l, A... a) {
+        plain<M>(c, status::failed, t, l, a...);
+        if constexpr (std::is_void_v<decltype(invoke<M>(t, l, a...))>) c->status = IL_DONE;
+    }
+
     /* A call of which the answer is checked: true, or false. */
     template <class M, class... A> static void yes_or_no(il_call *c, T &t, local &l, A... a) {
         static_assert(!std::is_void_v<decltype(invoke<M>(t, l, a...))>,
@@ -482,14 +490,14 @@ template <class T> struct offer {
             INTERLAP_CASE(IL_DEQUE_PUSH, plain<push_method>(c, status::full, t, l, a[0]))
             INTERLAP_CASE(IL_DEQUE_TAKE, one_value<take_method>(c, status::empty, t, l))
             INTERLAP_CASE(IL_DEQUE_STEAL, one_value<steal_method>(c, status::empty, t, l))
-            INTERLAP_CASE(IL_SET_INSERT, yes_or_no<insert_method>(c, t, l, a[0]))
-            INTERLAP_CASE(IL_SET_REMOVE, yes_or_no<remove_method>(c, t, l, a[0]))
+            INTERLAP_CASE(IL_SET_INSERT, leaves_key<insert_method>(c, t, l, a[0]))
+            INTERLAP_CASE(IL_SET_REMOVE, leaves_key<remove_method>(c, t, l, a[0]))
             INTERLAP_CASE(IL_SET_CONTAINS, yes_or_no<contains_method>(c, t, l, a[0]))
             INTERLAP_CASE(IL_MAP_GET, one_value<get_method>(c, status::failed, t, l, a[0]))
             INTERLAP_CASE(IL_MAP_PUT, plain<put_method>(c, status::failed, t, l, a[0], a[1]))
             INTERLAP_CASE(IL_MAP_INSERT_IF_ABSENT,
                           yes_or_no<insert_if_absent_method>(c, t, l, a[0], a[1]))
-            INTERLAP_CASE(IL_MAP_REMOVE, yes_or_no<remove_method>(c, t, l, a[0]))
+            INTERLAP_CASE(IL_MAP_REMOVE, leaves_key<remove_method>(c, t, l, a[0]))
             INTERLAP_CASE(IL_MAP_COMPARE_EXCHANGE,
                           yes_or_no<compare_exchange_method>(c, t, l, a[0], a[1], a[2]))
             INTERLAP_CASE(IL_REGISTER_READ, c->results[0] = invoke<read_method>(t, l),

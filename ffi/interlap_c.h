@@ -55,7 +55,8 @@
  *
  * What add, begin and commit do not write into their last parameter they do not tell.
  * Any function may `return il_answer(...)` (void ones: call it): IL_UNKNOWN, it may have happened,
- * may happen later, or never; IL_UNSUPPORTED, nothing was done, draw another call; IL_EMPTY.
+ * may happen later, or never; IL_UNSUPPORTED, nothing was done, draw another call; IL_EMPTY; and of
+ * insert and remove of a set and remove of a map IL_DONE: whether the key was in is not said.
  * il_narrow_open() and il_narrow_close() narrow the timebox as il_box_open and il_box_close do.
  *
  * Of every family:

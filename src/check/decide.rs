@@ -11,14 +11,16 @@ use super::data::values::{AddedTwice, Values};
 use super::exact::removals::{Broken, any_bulk, any_open};
 use super::exact::{
     counter, deque, fifo, fifo_bulk, lifo, log, per_producer, pool, priority, ranges, relaxed,
-    removals, set,
+    removals, set, set_witness,
 };
+use super::explanation::{Explanation, OfSearch};
 use super::search::{history as search, journal, keyed};
 use super::transactions;
 use super::undecided::Undecided;
 use super::verdict::{Explains, Limits, Verdict, Witness};
 use crate::core::history::History;
 use crate::core::journal::Journal;
+use crate::core::operation::Status;
 use crate::model::{Bulk, Kind, Model, Spec};
 
 /// How histories of one kind of model are decided.
@@ -44,11 +46,14 @@ struct Rules {
 fn checker(kind: Kind) -> Checker {
     use Checker::{Container, Decides, DecidesSome};
     match kind {
-        Kind::Set => Decides(|case| set::check(case.history)),
+        Kind::Set => Decides(|case| match any_unsaid(case.history) {
+            true => set_by_keys(case),
+            false => set::check(case.history),
+        }),
         Kind::Map | Kind::Register | Kind::Kv => {
             Decides(|case| keyed::check(case.history, case.spec, case.limits))
         }
-        Kind::RangeSet => Decides(|case| ranges::check(case.history, case.limits)),
+        Kind::RangeSet => DecidesSome(all_said_ranges),
         Kind::Snapshot | Kind::Serializable => {
             Decides(|case| transactions::check(case.history, case.spec, case.limits))
         }
@@ -158,6 +163,32 @@ impl Case<'_> {
             Ok(_) => (rules.search)(self),
             Err(AddedTwice) => self.search(),
         }
+    }
+}
+
+/// Whether some operation does not say if it changed anything: then what changes a key need not
+/// alternate.
+fn any_unsaid(history: &History) -> bool {
+    let operations = history.threads.iter().flat_map(|thread| thread.operations());
+    operations.into_iter().any(|operation| operation.status == Status::Done)
+}
+
+fn all_said_ranges(case: &Case) -> Option<Verdict> {
+    (!any_unsaid(case.history)).then(|| ranges::check(case.history, case.limits))
+}
+
+/// A set, each key for itself.
+fn set_by_keys(case: &Case) -> Verdict {
+    let check = |history: &History| keyed::check(history, case.spec, case.limits);
+    let is_bad = |history: &History| matches!(check(history), Verdict::Violation(_));
+    match check(case.history) {
+        Verdict::Violation(witness) => Verdict::Violation(match *witness.explanation {
+            Explanation::Search(OfSearch::OfKey { failed, .. }) => {
+                set_witness::contradiction(case.history, failed, &is_bad)
+            }
+            _ => witness,
+        }),
+        verdict => verdict,
     }
 }
 

@@ -180,6 +180,8 @@ pub enum Status {
     /// Returned without a result: the call may have taken effect, may still do so at any later
     /// time, or never will.
     Unknown = 4,
+    /// Took effect in its timebox; whether that changed anything, it does not say.
+    Done = 6,
     /// Never returned. Its effect is as open as that of `Unknown`.
     Pending = 255,
 }
@@ -193,6 +195,7 @@ impl Status {
             2 => Some(Status::Full),
             3 => Some(Status::Failed),
             4 => Some(Status::Unknown),
+            6 => Some(Status::Done),
             _ => None,
         }
     }
@@ -204,13 +207,14 @@ impl Status {
             Status::Full => "full",
             Status::Failed => "failed",
             Status::Unknown => "unknown",
+            Status::Done => "done",
             Status::Pending => "pending",
         }
     }
 
     pub fn from_name(name: &str) -> Option<Status> {
         use Status::*;
-        [Ok, Empty, Full, Failed, Unknown, Pending].into_iter().find(|s| s.name() == name)
+        [Ok, Empty, Full, Failed, Unknown, Done, Pending].into_iter().find(|s| s.name() == name)
     }
 
     /// Whether the call's effect is open: it may have happened, may happen later, or never will.
@@ -293,11 +297,17 @@ impl Op {
             }
             Op::EnqueueBulk => &[(Status::Ok, AtMost(1)), (Status::Full, Exactly(0))],
             Op::DequeueBulk => &[(Status::Ok, Any), (Status::Empty, Exactly(0))],
-            Op::SetInsert | Op::SetRemove | Op::SetContains => {
-                &[(Status::Ok, Exactly(0)), (Status::Failed, Exactly(0))]
-            }
+            Op::SetInsert | Op::SetRemove => &[
+                (Status::Ok, Exactly(0)),
+                (Status::Failed, Exactly(0)),
+                (Status::Done, Exactly(0)),
+            ],
+            Op::SetContains => &[(Status::Ok, Exactly(0)), (Status::Failed, Exactly(0))],
             Op::MapGet => &[(Status::Ok, Exactly(1)), (Status::Failed, Exactly(0))],
-            Op::MapPut | Op::MapRemove => &[(Status::Ok, AtMost(1)), (Status::Failed, Exactly(0))],
+            Op::MapPut => &[(Status::Ok, AtMost(1)), (Status::Failed, Exactly(0))],
+            Op::MapRemove => {
+                &[(Status::Ok, AtMost(1)), (Status::Failed, Exactly(0)), (Status::Done, Exactly(0))]
+            }
             Op::MapInsertIfAbsent | Op::MapCompareExchange | Op::RegisterCompareExchange => {
                 &[(Status::Ok, Exactly(0)), (Status::Failed, AtMost(1))]
             }

@@ -29,19 +29,25 @@ pub fn contract_call(history: &History, id: OperationId, thread: u32) -> String 
     words + ")"
 }
 
+/// The codes of `il_status`.
+const STATUSES: u32 = Status::Done as u32 + 1;
+
 /// A table in C: the words of each operation by status.
 pub fn words_by_status(ops: &[Op]) -> String {
     let mut rows = String::new();
     for op in ops {
-        let words: Vec<String> = (0..)
-            .map_while(Status::from_code)
-            .map(|status| format!("\"{}\"", op.answer_word(status)))
-            .collect();
-        writeln!(rows, "    {{{:#x}, {{{}, \"unsupported\"}}}},", *op as u8, words.join(", "))
+        let word = |code| match Status::from_code(code) {
+            Some(status) => op.answer_word(status),
+            None => "unsupported",
+        };
+        let quoted = |code| format!("\"{}\"", word(code));
+        let words: Vec<String> = (0..STATUSES).map(quoted).collect();
+        writeln!(rows, "    {{{:#x}, {{{}}}}},", *op as u8, words.join(", "))
             .expect("writing to a string");
     }
     format!(
         "// What each operation says, by status.\n\
-         static const struct {{ uint32_t op; const char *words[6]; }} said[] = {{\n{rows}}};\n"
+         static const struct {{ uint32_t op; const char *words[{STATUSES}]; }} said[] =\n\
+         {{\n{rows}}};\n"
     )
 }

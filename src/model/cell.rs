@@ -55,7 +55,10 @@ enum Then {
 
 impl Effect {
     pub fn from_call(call: &Call) -> Effect {
-        if call.status.is_open() { Effect::open(call) } else { Effect::answered(call) }
+        match call.status {
+            Status::Unknown | Status::Pending | Status::Done => Effect::unsaid(call),
+            _ => Effect::answered(call),
+        }
     }
 
     /// The content after the call; none where the call cannot happen with content `held`.
@@ -107,8 +110,8 @@ impl Effect {
         Effect { when, then }
     }
 
-    /// The effect of a call without an answer, if it had one.
-    fn open(call: &Call) -> Effect {
+    /// The effect, if it had one, of a call that does not say what it found.
+    fn unsaid(call: &Call) -> Effect {
         let last = Then::Hold(call.args.last().copied());
         let (when, then) = match call.op {
             Op::SetInsert => (When::Always, Then::Hold(Some(MEMBER))),

@@ -49,6 +49,7 @@ impl Model<Call<'_>> for OrderedSet {
         let present = state.contains(&call.args[0]);
         let ok = call.status == Status::Ok;
         let legal = match call.op {
+            _ if call.status == Status::Done => true,
             Op::SetInsert => present != ok,
             _ => present == ok,
         };

@@ -23,13 +23,32 @@ struct Part<'a> {
 }
 
 /// Whether some order explains the history. Equal values of a queue are told apart in every way: a
-/// history is explained if it is with some choice of who took which.
+/// history is explained if it is with some choice of who took which. Where a call does not say what
+/// it found, it is with either answer.
 pub fn explained(history: &History, spec: &Spec) -> bool {
+    let is_unsaid = |id: &OperationId| history.operation(*id).status == Status::Done;
+    if let Some(id) = history.ids().find(is_unsaid) {
+        return [Status::Ok, Status::Failed].into_iter().any(|status| {
+            let mut records = records(history);
+            records[id.thread as usize][id.index as usize].status = status;
+            explained(&History { drained: history.drained, ..written(&records) }, spec)
+        });
+    }
     let is_of_queue = |op: Op| op.family() == Family::Queue;
     match history.threads.iter().any(|thread| thread.ops().iter().any(is_of_queue)) {
         true => Relabeling::new(history).any(&mut |distinct| is_explained(distinct, spec)),
         false => is_explained(history, spec),
     }
+}
+
+fn records(history: &History) -> Vec<Vec<Record>> {
+    let mut records: Vec<Vec<Record>> = vec![Vec::new(); history.threads.len()];
+    for id in history.ids() {
+        let Operation { op, status, start, end, .. } = *history.operation(id);
+        let (args, results) = (history.args(id).to_vec(), history.results(id).to_vec());
+        records[id.thread as usize].push(Record { op, status, start, end, args, results });
+    }
+    records
 }
 
 /// All histories that become one when values are told apart no more.
@@ -45,20 +64,18 @@ struct Relabeling {
 impl Relabeling {
     fn new(history: &History) -> Relabeling {
         let (mut added, mut taken) = (Vec::new(), Vec::new());
-        let mut records: Vec<Vec<Record>> = vec![Vec::new(); history.threads.len()];
+        let mut records = records(history);
         for id in history.ids() {
-            let Operation { op, status, start, end, .. } = *history.operation(id);
-            let (mut args, results) = (history.args(id).to_vec(), history.results(id).to_vec());
+            let at = (id.thread as usize, id.index as usize);
+            let Record { op, status, args, results, .. } = &mut records[at.0][at.1];
             if matches!(op, Op::Enqueue | Op::EnqueueBulk) {
-                for value in &mut args {
-                    added.push((*value, status == Status::Full));
+                for value in args {
+                    added.push((*value, *status == Status::Full));
                     *value = added.len() as i64;
                 }
             } else {
-                let at = (id.thread as usize, id.index as usize);
                 taken.extend((0..results.len()).map(|place| (at.0, at.1, place)));
             }
-            records[id.thread as usize].push(Record { op, status, start, end, args, results });
         }
         Relabeling { records, drained: history.drained, added, taken }
     }

@@ -72,6 +72,8 @@ struct Simulation<'a> {
     /// Whether each thread draws values from a range of its own, not from a common one.
     ranges: bool,
     two_owners: bool,
+    /// Percent of calls that change a key and do not say whether they did.
+    unsaid: usize,
     records: Vec<Vec<Record>>,
     clock: u64,
 }
@@ -105,6 +107,7 @@ pub fn history(shape: Shape, random: &mut Random) -> History {
         machine.cells.insert(0, 0);
     }
     let (two_owners, ranges) = (random.percent(10), random.percent(50));
+    let unsaid = [0, 0, 50][random.below(3)];
     let mut simulation = Simulation {
         shape,
         random,
@@ -112,6 +115,7 @@ pub fn history(shape: Shape, random: &mut Random) -> History {
         values: Vec::new(),
         ranges,
         two_owners,
+        unsaid,
         records: vec![Vec::new(); threads],
         clock: 1,
     };
@@ -252,6 +256,10 @@ impl Simulation<'_> {
         }
         if !record.op.adds() && !record.op.removes() {
             (record.status, record.results) = self.machine.answer(&record, self.random);
+            let may_be_void = matches!(record.op, Op::SetInsert | Op::SetRemove | Op::MapRemove);
+            if may_be_void && self.random.percent(self.unsaid) {
+                (record.status, record.results) = (Status::Done, Vec::new());
+            }
             return Doing::Done(record);
         }
         if moved == 0 && self.random.percent(self.shape.hides) {

@@ -43,6 +43,48 @@ fn report(tool: &Tool, first: &str) -> String {
     brief(&found.stored()).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// A set whose void `remove` does this first.
+fn set(first: &str) -> String {
+    format!(
+        "#include <mutex>
+        #include <set>
+        #include <interlap.hpp>
+        struct Target {{
+            std::mutex mutex;
+            std::set<int64_t> keys;
+            bool insert(int64_t key) {{
+                std::lock_guard<std::mutex> guard(mutex);
+                return keys.insert(key).second;
+            }}
+            void remove(int64_t key) {{
+                {first}
+                std::lock_guard<std::mutex> guard(mutex);
+                keys.erase(key);
+            }}
+            bool contains(int64_t key) {{
+                std::lock_guard<std::mutex> guard(mutex);
+                return keys.count(key) > 0;
+            }}
+        }};
+        INTERLAP_TARGET(Target)"
+    )
+}
+
+/// What a void method found it does not say; what it leaves is judged.
+#[test]
+fn a_void_remove_is_judged_by_what_it_leaves() {
+    let tool = Tool::new();
+    let run = |name: &str, first: &str| {
+        let adapter = tool.adapter(name, &set(first));
+        tool.fuzz(adapter).controlled().seed(5).jobs(1).findings(1).threads(3).calls(6)
+    };
+    run("right.cpp", "").rounds(3_000).expect(0, &[]);
+    let gives_up = "if (!mutex.try_lock()) return; mutex.unlock();";
+    let found: Answer = run("wrong.cpp", gives_up).rounds(20_000).expect(1, &[]);
+    let report = brief(&found.stored());
+    assert!(report.contains("remove(") && report.contains("-> done"), "{report}");
+}
+
 #[test]
 fn an_empty_answer_beside_another_removal_may_be_meant() {
     let gives_up = "std::unique_lock<std::mutex> guard(mutex, std::defer_lock);

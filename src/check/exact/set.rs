@@ -197,12 +197,15 @@ impl Sets {
 pub fn check(history: &History) -> Verdict {
     match first_unexplained(history) {
         None => Verdict::Consistent,
-        Some(failed) => Verdict::Violation(set_witness::contradiction(history, failed)),
+        Some(failed) => {
+            let is_bad = |history: &History| first_unexplained(history).is_some();
+            Verdict::Violation(set_witness::contradiction(history, failed, &is_bad))
+        }
     }
 }
 
 /// The first operation, in the order of returns, whose answer no order brings about.
-pub(super) fn first_unexplained(history: &History) -> Option<OperationId> {
+fn first_unexplained(history: &History) -> Option<OperationId> {
     let (threads, operations) = (&history.threads, history.len());
     let first = |thread: &Thread| thread.operations().first().map(|o| thread.args(o)[0]);
     let mut sets = Sets {

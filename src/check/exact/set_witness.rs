@@ -1,7 +1,7 @@
 //! Finds the few operations on a key of a set that contradict each other, given the operation that
 //! [`super::set`] could not explain.
 
-use super::set::{Want, first_unexplained, want};
+use super::set::{Want, want};
 use crate::check::explanation::{Explanation, OfSearch};
 use crate::check::verdict::Witness;
 use crate::core::history::{Entry, History, OperationId, Thread};
@@ -23,15 +23,18 @@ struct Evidence {
     from_start: bool,
 }
 
+/// Says of a history of one key for certain that no order explains it.
+type IsBad<'a> = &'a dyn Fn(&History) -> bool;
+
 /// The witness of a set whose operation `failed` no order explains.
-pub fn contradiction(history: &History, failed: OperationId) -> Witness {
+pub fn contradiction(history: &History, failed: OperationId, is_bad: IsBad) -> Witness {
     let key = history.args(failed)[0];
     let last = history.operation(failed).end;
     let on_key =
         |id: &OperationId| history.args(*id)[0] == key && history.operation(*id).start <= last;
     let mut ids: Vec<_> = history.ids().filter(on_key).collect();
     ids.sort_by_key(|id| (history.operation(*id).start, *id));
-    let evidence = shortest(history, &ids, failed);
+    let evidence = shortest(history, &ids, failed, is_bad);
     let was_absent = evidence.from_start;
     let operations: Vec<_> = evidence.optional.into_iter().chain(evidence.certain).collect();
     let count = operations.len();
@@ -41,9 +44,15 @@ pub fn contradiction(history: &History, failed: OperationId) -> Witness {
 
 /// The latest few of `ids` (by start) that contradict each other: twice as many are tried until
 /// they do, then the first ones and those that change nothing are left out where they can be.
-fn shortest(history: &History, ids: &[OperationId], failed: OperationId) -> Evidence {
+fn shortest(
+    history: &History,
+    ids: &[OperationId],
+    failed: OperationId,
+    is_bad: IsBad,
+) -> Evidence {
     let mut count = 2;
-    while count < ids.len() && !Evidence::of_last(history, ids, count).contradicts(history) {
+    while count < ids.len() && !Evidence::of_last(history, ids, count).contradicts(history, is_bad)
+    {
         count *= 2;
     }
     let mut evidence = Evidence::of_last(history, ids, count);
@@ -52,12 +61,12 @@ fn shortest(history: &History, ids: &[OperationId], failed: OperationId) -> Evid
     }
     for fewer in count / 2 + 1..count.min(ids.len()) {
         let shorter = Evidence::of_last(history, ids, fewer);
-        if shorter.contradicts(history) {
+        if shorter.contradicts(history, is_bad) {
             evidence = shorter;
             break;
         }
     }
-    evidence.cut_down(history, failed);
+    evidence.cut_down(history, failed, is_bad);
     evidence
 }
 
@@ -80,7 +89,7 @@ impl Evidence {
 
     /// Whether no state of the key before, and no choice of the changes that may have happened
     /// before, lets an order explain the answers.
-    fn contradicts(&self, history: &History) -> bool {
+    fn contradicts(&self, history: &History, is_bad: IsBad) -> bool {
         if self.optional.len() > OPTIONAL_MAX {
             return false;
         }
@@ -89,14 +98,14 @@ impl Evidence {
             let after = optional.filter(|(at, _)| chosen >> at & 1 == 1).map(|(_, id)| *id);
             let ids: Vec<_> = after.chain(self.certain.iter().copied()).collect();
             let states: &[bool] = if self.from_start { &[false] } else { &[false, true] };
-            states.iter().all(|present| unexplained(history, &ids, *present))
+            states.iter().all(|present| is_bad(&alone(history, &ids, *present)))
         })
     }
 
     /// Leaves out what changes nothing and is not needed: many at a time first, then fewer (Zeller
     /// and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", TSE 2002). An order
     /// that explains all explains any such part.
-    fn cut_down(&mut self, history: &History, failed: OperationId) {
+    fn cut_down(&mut self, history: &History, failed: OperationId, is_bad: IsBad) {
         let sees = |id: &OperationId| {
             let operation = history.operation(*id);
             *id != failed && matches!(want(operation.op, operation.status), Want::See(_))
@@ -107,7 +116,7 @@ impl Evidence {
             for chunk in droppable.chunks(size) {
                 let mut without = self.clone();
                 without.certain.retain(|id| !chunk.contains(id));
-                if without.contradicts(history) {
+                if without.contradicts(history, is_bad) {
                     *self = without;
                 }
             }
@@ -116,8 +125,8 @@ impl Evidence {
     }
 }
 
-/// Whether no order of `ids` explains their answers, with the key present or absent before.
-fn unexplained(history: &History, ids: &[OperationId], present: bool) -> bool {
+/// The history of `ids`, with the key present or absent before.
+fn alone(history: &History, ids: &[OperationId], present: bool) -> History {
     let mut only = history.only(ids);
     if present {
         let key = history.args(ids[0]);
@@ -127,5 +136,5 @@ fn unexplained(history: &History, ids: &[OperationId], present: bool) -> bool {
         before.push(insert).expect("the first of its thread");
         only.threads.push(before);
     }
-    first_unexplained(&only).is_some()
+    only
 }

@@ -231,7 +231,10 @@ fn replacements(
 ) -> Option<Vec<(OperationId, Option<StandIn>)>> {
     let done = |id: &OperationId| history.operation(*id).status == Status::Ok;
     let of = |op: Op| part.iter().filter(move |id| history.operation(**id).op == op);
+    let unsaid = |id: &OperationId| history.operation(*id).status == Status::Done;
     match kind {
+        Kind::RangeSet if part.iter().any(unsaid) => None,
+        Kind::Set if part.iter().any(unsaid) => cell(history, kind, part),
         Kind::Set | Kind::RangeSet => {
             // What changes a key alternates.
             let mut present: FxHashMap<i64, (i32, OperationId)> = FxHashMap::default();
@@ -281,7 +284,11 @@ fn cell(
         }
         (None, Kind::Register) => None,
         (Some(held), _) => {
-            let op = if kind == Kind::Kv { Op::KvPut } else { Op::MapPut };
+            let op = match kind {
+                Kind::Kv => Op::KvPut,
+                Kind::Set => Op::SetInsert,
+                _ => Op::MapPut,
+            };
             let args = history.args(*id)[..1].iter().chain(held).copied().collect();
             Some(vec![(*id, Some(StandIn::within(op, args)))])
         }
@@ -301,7 +308,9 @@ fn held_after(history: &History, id: OperationId) -> Option<Option<&[i64]>> {
         Op::MapInsertIfAbsent | Op::MapCompareExchange | Op::RegisterCompareExchange => {
             (!results.is_empty()).then_some(Some(results))
         }
-        Op::MapRemove => Some(None),
+        Op::SetInsert => Some(Some(&[])),
+        Op::SetContains if ok => Some(Some(&[])),
+        Op::MapRemove | Op::SetRemove | Op::SetContains => Some(None),
         Op::MapGet | Op::RegisterRead if ok => Some(Some(results)),
         Op::MapGet | Op::RegisterRead => Some(None),
         Op::KvPut => Some(Some(&args[1..])),

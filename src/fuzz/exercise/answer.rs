@@ -21,10 +21,12 @@ pub enum AnswerKind {
     Unknown = 5,
     /// Never returned.
     Pending = 6,
+    /// Took effect, and does not say whether that changed anything.
+    Unsaid = 7,
 }
 
 impl AnswerKind {
-    pub const ALL: [AnswerKind; 7] = [
+    pub const ALL: [AnswerKind; 8] = [
         AnswerKind::Done,
         AnswerKind::Part,
         AnswerKind::Empty,
@@ -32,6 +34,7 @@ impl AnswerKind {
         AnswerKind::Failed,
         AnswerKind::Unknown,
         AnswerKind::Pending,
+        AnswerKind::Unsaid,
     ];
 
     #[inline]
@@ -44,6 +47,7 @@ impl AnswerKind {
             Status::Failed => AnswerKind::Failed,
             Status::Unknown => AnswerKind::Unknown,
             Status::Pending => AnswerKind::Pending,
+            Status::Done => AnswerKind::Unsaid,
         }
     }
 
@@ -56,6 +60,7 @@ impl AnswerKind {
             (AnswerKind::Empty, _) => op.answer_word(Status::Empty),
             (AnswerKind::Full, _) => op.answer_word(Status::Full),
             (AnswerKind::Failed, _) => op.answer_word(Status::Failed),
+            (AnswerKind::Unsaid, _) => op.answer_word(Status::Done),
             (AnswerKind::Part, EnqueueBulk) => "some of them",
             (AnswerKind::Part, _) => "fewer than asked for",
             (AnswerKind::Done, EnqueueBulk) => "all of them",
@@ -159,7 +164,7 @@ pub fn change(thread: &Thread, operation: &Operation) -> Option<i64> {
         op if op.removes() => -1,
         _ => return None,
     };
-    Some(if operation.status == Status::Ok { added } else { 0 })
+    Some(if matches!(operation.status, Status::Ok | Status::Done) { added } else { 0 })
 }
 
 /// Whether a call concerns the one key that is its first argument.
