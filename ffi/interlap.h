@@ -45,7 +45,8 @@ extern "C" {
  *   IL_ENQUEUE               value              ok | full
  *   IL_DEQUEUE               -                  ok: value | empty
  *   IL_ENQUEUE_BULK          value...           ok | full (none added) | ok: n (the first n added)
- *   IL_DEQUEUE_BULK          most               ok: value... | empty (says nothing if most is 0)
+ *   IL_DEQUEUE_BULK          most               ok: value... | empty (says nothing if most is 0) |
+ *                                               failed (fewer than `most` are inside)
  *   Bulk calls may be of 0 elements: no value to add, or `most` is 0.
  *   -- stack
  *   IL_PUSH                  value              ok | full
@@ -54,6 +55,9 @@ extern "C" {
  *   IL_DEQUE_PUSH            value              ok | full                (owner)
  *   IL_DEQUE_TAKE            -                  ok: value | empty        (owner)
  *   IL_DEQUE_STEAL           -                  ok: value | empty        (thieves)
+ *   -- queue, stack, deque, priority queue: IL_QUEUE_SIZE, IL_STACK_SIZE, ...
+ *   ..._SIZE                 -                  ok: how many values are inside
+ *   ..._EMPTY                -                  ok (none) | failed (some)
  *   -- set
  *   IL_SET_INSERT            key                ok (was absent) | failed (was present)
  *   IL_SET_REMOVE            key                ok (was present) | failed (was absent)
@@ -106,11 +110,17 @@ enum il_op {
     IL_DEQUEUE = 0x11,
     IL_ENQUEUE_BULK = 0x12,
     IL_DEQUEUE_BULK = 0x13,
+    IL_QUEUE_SIZE = 0x14,
+    IL_QUEUE_EMPTY = 0x15,
     IL_PUSH = 0x20,
     IL_POP = 0x21,
+    IL_STACK_SIZE = 0x22,
+    IL_STACK_EMPTY = 0x23,
     IL_DEQUE_PUSH = 0x30,
     IL_DEQUE_TAKE = 0x31,
     IL_DEQUE_STEAL = 0x32,
+    IL_DEQUE_SIZE = 0x33,
+    IL_DEQUE_EMPTY = 0x34,
     IL_SET_INSERT = 0x40,
     IL_SET_REMOVE = 0x41,
     IL_SET_CONTAINS = 0x42,
@@ -129,6 +139,8 @@ enum il_op {
     IL_REGISTER_COMPARE_EXCHANGE = 0x62,
     IL_PRIORITY_INSERT = 0x70,
     IL_PRIORITY_POLL = 0x71,
+    IL_PRIORITY_SIZE = 0x72,
+    IL_PRIORITY_EMPTY = 0x73,
     IL_COUNTER_ADD = 0x80,
     IL_COUNTER_READ = 0x81,
     IL_LOG_APPEND = 0x90,
@@ -150,7 +162,7 @@ enum il_status {
     IL_OK = 0,          /* done, or true */
     IL_EMPTY = 1,       /* nothing to take */
     IL_FULL = 2,        /* no room; nothing was added */
-    IL_FAILED = 3,      /* had no effect, or false */
+    IL_FAILED = 3,      /* had no effect, or false; of a bulk removal: fewer are inside */
     IL_UNKNOWN = 4,     /* may have happened, may still happen, or not (a timeout, a lost commit) */
     IL_UNSUPPORTED = 5, /* did nothing and will not be recorded: interlap draws another call */
     IL_DONE = 6         /* a set's insert or remove, a map's remove: the key is in, or out, now; it

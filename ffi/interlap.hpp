@@ -18,10 +18,14 @@
  *     queue     bool enqueue(int64_t value)                        false: full
  *               bool dequeue(int64_t &value)                       false: empty
  *               size_t enqueue_bulk(const int64_t *values, size_t n)   how many, or bool
- *               size_t dequeue_bulk(int64_t *values, size_t most)      how many
+ *               size_t dequeue_bulk(int64_t *values, size_t most)      how many, or bool: all, or
+ *                                                                  none because fewer are inside
  *                       `n` and `most` may be 0: where the library forbids that, return at once
  *     stack     bool push(int64_t value)      bool pop(int64_t &value)
  *     deque     bool push(int64_t value)     bool take(int64_t &value)   bool steal(int64_t &value)
+ *     queue, stack, deque and priority queue, too:
+ *               size_t size()                           how many values are inside; the model says
+ *               bool empty()                            what is promised of it (size=...)
  *     set       bool insert(int64_t key)     bool remove(int64_t key)    bool contains(int64_t key)
  *               or void insert, void remove
  *     range set a set that also has some of these; ranges include both ends:
@@ -176,6 +180,7 @@ INTERLAP_METHOD(write)
 INTERLAP_METHOD(range_count)
 INTERLAP_METHOD(rank)
 INTERLAP_METHOD(size)
+INTERLAP_METHOD(empty)
 INTERLAP_METHOD(select)
 INTERLAP_METHOD(range_list)
 INTERLAP_METHOD(add)
@@ -307,8 +312,24 @@ template <class T> struct offer {
                                        has<rank_method, T, in> || has<size_method, T> ||
                                        has<select_method, T, in, out>));
 
+    /* Of what holds values: how many, and whether any. */
+    static constexpr bool is_queue =
+        has<enqueue_method, T, in> || has<dequeue_method, T, out> ||
+        has<enqueue_bulk_method, T, const int64_t *, size_t> ||
+        has<dequeue_bulk_method, T, int64_t *, size_t>;
+    static constexpr bool says_size = has<size_method, T>;
+    static constexpr bool says_empty = has<empty_method, T>;
+
     static constexpr bool offers(uint32_t op) {
         switch (op) {
+        case IL_QUEUE_SIZE: return is_queue && says_size;
+        case IL_QUEUE_EMPTY: return is_queue && says_empty;
+        case IL_STACK_SIZE: return is_stack && says_size;
+        case IL_STACK_EMPTY: return is_stack && says_empty;
+        case IL_DEQUE_SIZE: return is_deque && says_size;
+        case IL_DEQUE_EMPTY: return is_deque && says_empty;
+        case IL_PRIORITY_SIZE: return is_priority && says_size;
+        case IL_PRIORITY_EMPTY: return is_priority && says_empty;
         case IL_ENQUEUE: return has<enqueue_method, T, in>;
         case IL_DEQUEUE: return has<dequeue_method, T, out>;
         case IL_ENQUEUE_BULK: return has<enqueue_bulk_method, T, const int64_t *, size_t>;
@@ -464,10 +485,17 @@ template <class T> struct offer {
     }
 
     static void dequeue_bulk(il_call *c, T &t, local &l) {
+        using M = dequeue_bulk_method;
         size_t most = static_cast<size_t>(c->args[0]);
-        size_t done = invoke<dequeue_bulk_method>(t, l, c->results, most);
-        c->result_count = static_cast<uint32_t>(done);
-        c->status = done == 0 ? IL_EMPTY : IL_OK;
+        if constexpr (std::is_same_v<decltype(invoke<M>(t, l, c->results, most)), bool>) {
+            bool all = invoke<M>(t, l, c->results, most);
+            c->result_count = all ? static_cast<uint32_t>(most) : 0;
+            c->status = all ? IL_OK : most <= 1 ? IL_EMPTY : IL_FAILED;
+        } else {
+            size_t done = invoke<M>(t, l, c->results, most);
+            c->result_count = static_cast<uint32_t>(done);
+            c->status = done == 0 ? IL_EMPTY : IL_OK;
+        }
     }
 
     static void run(il_call *c, T &t, local &l) {
@@ -485,6 +513,14 @@ template <class T> struct offer {
             INTERLAP_CASE(IL_DEQUEUE, one_value<dequeue_method>(c, status::empty, t, l))
             INTERLAP_CASE(IL_ENQUEUE_BULK, enqueue_bulk(c, t, l))
             INTERLAP_CASE(IL_DEQUEUE_BULK, dequeue_bulk(c, t, l))
+            INTERLAP_CASE(IL_QUEUE_SIZE, number<size_method>(c, t, l))
+            INTERLAP_CASE(IL_QUEUE_EMPTY, yes_or_no<empty_method>(c, t, l))
+            INTERLAP_CASE(IL_STACK_SIZE, number<size_method>(c, t, l))
+            INTERLAP_CASE(IL_STACK_EMPTY, yes_or_no<empty_method>(c, t, l))
+            INTERLAP_CASE(IL_DEQUE_SIZE, number<size_method>(c, t, l))
+            INTERLAP_CASE(IL_DEQUE_EMPTY, yes_or_no<empty_method>(c, t, l))
+            INTERLAP_CASE(IL_PRIORITY_SIZE, number<size_method>(c, t, l))
+            INTERLAP_CASE(IL_PRIORITY_EMPTY, yes_or_no<empty_method>(c, t, l))
             INTERLAP_CASE(IL_PUSH, plain<push_method>(c, status::full, t, l, a[0]))
             INTERLAP_CASE(IL_POP, one_value<pop_method>(c, status::empty, t, l))
             INTERLAP_CASE(IL_DEQUE_PUSH, plain<push_method>(c, status::full, t, l, a[0]))

@@ -15,7 +15,11 @@
  *     INTERLAP_QUEUE           bool enqueue(int64_t value)                        false: full
  *                              bool dequeue(int64_t *value)                       false: empty
  *                              size_t enqueue_bulk(const int64_t *values, size_t n)   how many
- *                              size_t dequeue_bulk(int64_t *values, size_t most)      how many
+ *                              size_t dequeue_bulk(int64_t *values, size_t most)      how many;
+ *                              with il_answer(IL_FAILED): fewer than `most` are inside
+ *     Of this one, the next two and PRIORITY_QUEUE, too:
+ *                              int64_t size(void)             how many values are inside
+ *                              bool empty(void)
  *     INTERLAP_STACK           bool push(int64_t value)       bool pop(int64_t *value)
  *     INTERLAP_DEQUE           bool push(int64_t value)       by the owner, thread 0
  *                              bool take(int64_t *value)      by the owner
@@ -172,14 +176,20 @@ static inline void il_read_text(il_call *c, char *found) {
     X(IL_ENQUEUE_BULK, IL_PRODUCES, size_t, enqueue_bulk, (T *, const int64_t *, size_t),          \
       il_number(c, (int64_t)f(it, a, c->arg_count)))                                               \
     X(IL_DEQUEUE_BULK, IL_CONSUMES, size_t, dequeue_bulk, (T *, int64_t *, size_t),                \
-      il_values(c, IL_EMPTY, f(it, r, (size_t)a[0])))
+      il_values(c, IL_EMPTY, f(it, r, (size_t)a[0])))                                              \
+    X(IL_QUEUE_SIZE, IL_BY_ANY, int64_t, size, (T *), il_number(c, f(it)))                         \
+    X(IL_QUEUE_EMPTY, IL_BY_ANY, bool, empty, (T *), il_yes(c, IL_FAILED, f(it)))
 #define IL_STACK_OF(X, T)                                                                          \
     X(IL_PUSH, IL_PRODUCES, bool, push, (T *, int64_t), il_yes(c, IL_FULL, f(it, a[0])))           \
-    X(IL_POP, IL_CONSUMES, bool, pop, (T *, int64_t *), il_value(c, IL_EMPTY, f(it, r)))
+    X(IL_POP, IL_CONSUMES, bool, pop, (T *, int64_t *), il_value(c, IL_EMPTY, f(it, r)))           \
+    X(IL_STACK_SIZE, IL_BY_ANY, int64_t, size, (T *), il_number(c, f(it)))                         \
+    X(IL_STACK_EMPTY, IL_BY_ANY, bool, empty, (T *), il_yes(c, IL_FAILED, f(it)))
 #define IL_DEQUE_OF(X, T)                                                                          \
     X(IL_DEQUE_PUSH, IL_OWNS, bool, push, (T *, int64_t), il_yes(c, IL_FULL, f(it, a[0])))         \
     X(IL_DEQUE_TAKE, IL_OWNS, bool, take, (T *, int64_t *), il_value(c, IL_EMPTY, f(it, r)))       \
-    X(IL_DEQUE_STEAL, IL_STEALS, bool, steal, (T *, int64_t *), il_value(c, IL_EMPTY, f(it, r)))
+    X(IL_DEQUE_STEAL, IL_STEALS, bool, steal, (T *, int64_t *), il_value(c, IL_EMPTY, f(it, r)))   \
+    X(IL_DEQUE_SIZE, IL_BY_ANY, int64_t, size, (T *), il_number(c, f(it)))                         \
+    X(IL_DEQUE_EMPTY, IL_BY_ANY, bool, empty, (T *), il_yes(c, IL_FAILED, f(it)))
 #define IL_SET_OF(X, T)                                                                            \
     X(IL_SET_INSERT, IL_BY_ANY, bool, insert, (T *, int64_t), il_yes(c, IL_FAILED, f(it, a[0])))   \
     X(IL_SET_REMOVE, IL_BY_ANY, bool, remove, (T *, int64_t), il_yes(c, IL_FAILED, f(it, a[0])))   \
@@ -214,7 +224,9 @@ static inline void il_read_text(il_call *c, char *found) {
     X(IL_PRIORITY_INSERT, IL_PRODUCES, bool, insert, (T *, int64_t),                               \
       il_yes(c, IL_FULL, f(it, a[0])))                                                             \
     X(IL_PRIORITY_POLL, IL_CONSUMES, bool, poll, (T *, int64_t *),                                 \
-      il_value(c, IL_EMPTY, f(it, r)))
+      il_value(c, IL_EMPTY, f(it, r)))                                                             \
+    X(IL_PRIORITY_SIZE, IL_BY_ANY, int64_t, size, (T *), il_number(c, f(it)))                      \
+    X(IL_PRIORITY_EMPTY, IL_BY_ANY, bool, empty, (T *), il_yes(c, IL_FAILED, f(it)))
 #define IL_COUNTER_OF(X, T)                                                                        \
     X(IL_COUNTER_ADD, IL_BY_ANY, void, add, (T *, int64_t, int64_t *), f(it, a[0], r);             \
       il_perhaps(c, true))                                                                         \

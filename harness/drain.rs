@@ -10,6 +10,9 @@ use crate::workload::Shape;
 /// A drain makes so many calls more than values were added.
 const SURPLUS: u64 = 16;
 
+/// It asks so often at most how many values are inside: both questions, before and after.
+const LOOKS: u64 = 4;
+
 /// Where an "empty" answer says nothing, what is inside is lost if it does not come out in so many
 /// calls in a row. Of 64 queues that two looks at random find full, one value hides so long in one
 /// drain of 10^13.
@@ -58,6 +61,11 @@ impl Drain {
 
 /// Calls that a drain makes beyond one for each value.
 pub fn surplus(shape: &Shape) -> u64 {
+    removals(shape) + LOOKS
+}
+
+/// Removals that a drain makes beyond one for each value.
+fn removals(shape: &Shape) -> u64 {
     SURPLUS + if shape.empty_says_nothing { TRIES } else { 0 }
 }
 
@@ -96,20 +104,27 @@ pub fn drain(
 ) -> bool {
     match Drain::from_operations(operations) {
         Drain::UntilEmpty(op) => {
-            let most = [shape.values_per_call() as i64];
-            let args = if op == Op::DequeueBulk { &most[..] } else { &[] };
+            // Of several it may answer that it has fewer.
+            let args: &[i64] = if op == Op::DequeueBulk { &[1] } else { &[] };
+            let look = |call: MakeCall| {
+                for (op, _) in operations.iter().filter(|(op, _)| op.counts_values()) {
+                    call(*op, &[]);
+                }
+            };
+            look(call);
             let mut empties = 0;
             // A broken structure may give values for ever; a few more than were added prove it.
-            for _ in 0..added + surplus(shape) {
+            for _ in 0..added + removals(shape) {
                 let (outcome, growth) = call(op, args);
                 inside += growth;
                 match outcome {
                     Outcome::Recorded(Status::Ok) => empties = 0,
-                    Outcome::Recorded(Status::Empty) => empties += 1,
+                    Outcome::Recorded(Status::Empty | Status::Failed) => empties += 1,
                     _ => return false,
                 }
                 let may_hide = shape.empty_says_nothing && inside > 0 && empties < TRIES;
                 if empties > 0 && !may_hide {
+                    look(call);
                     return true;
                 }
             }

@@ -206,6 +206,8 @@ impl<'a> Caller<'a> {
             PriorityInsert => args.push(self.priority()),
             Dequeue | Pop | DequeTake | DequeSteal | RegisterRead | PriorityPoll => {}
             SetSize | CounterRead | LogCheckTail => {}
+            QueueSize | StackSize | DequeSize | PrioritySize => {}
+            QueueEmpty | StackEmpty | DequeEmpty | PriorityEmpty => {}
             CounterAdd => args.push(match self.amount {
                 0 => *self.random.pick(&AMOUNTS),
                 amount => amount,

@@ -11,7 +11,7 @@ use super::data::values::{AddedTwice, Values};
 use super::exact::removals::{Broken, any_bulk, any_open};
 use super::exact::{
     counter, deque, fifo, fifo_bulk, lifo, log, per_producer, pool, priority, ranges, relaxed,
-    removals, set, set_witness,
+    removals, set, set_witness, sizes,
 };
 use super::explanation::{Explanation, OfSearch};
 use super::search::{history as search, journal, keyed};
@@ -153,13 +153,21 @@ impl Case<'_> {
     }
 
     fn decide_by(&self, rules: &Rules) -> Verdict {
-        match (rules.judge)(self) {
-            Ok(Ok(())) if (rules.sufficient)(self) => Verdict::Consistent,
+        let holds = match (rules.judge)(self) {
             // A call that may never have happened is no excuse where none is needed to explain the
             // rest: an explanation without it is an explanation.
             Ok(Err(Broken { witness, excusable })) if !excusable || !any_open(self.history) => {
-                Verdict::Violation(witness)
+                return Verdict::Violation(witness);
             }
+            Ok(judged) => Ok(judged.is_ok()),
+            Err(AddedTwice) => Err(AddedTwice),
+        };
+        if let Some(witness) = sizes::judge(self.history, self.spec) {
+            return Verdict::Violation(witness);
+        }
+        match holds {
+            _ if sizes::any_claim(self.history, self.spec) => self.search(),
+            Ok(true) if (rules.sufficient)(self) => Verdict::Consistent,
             Ok(_) => (rules.search)(self),
             Err(AddedTwice) => self.search(),
         }
@@ -235,6 +243,12 @@ pub fn by_search(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
         None if matches!(spec.kind, Kind::Snapshot | Kind::Serializable) => {
             transactions::check(history, spec, limits)
         }
-        None => search::check(history, spec, Values::from_history(history).ok().as_ref(), limits),
+        None => match sizes::judge(history, spec) {
+            Some(witness) => Verdict::Violation(witness),
+            None => {
+                let values = Values::from_history(history).ok();
+                search::check(history, spec, values.as_ref(), limits)
+            }
+        },
     }
 }

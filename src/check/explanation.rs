@@ -85,6 +85,14 @@ pub enum OfValues {
         inside: Vec<i64>,
         addition: OperationId,
     },
+    /// The answer says how many values were inside, and at every instant there were at least and at
+    /// most so many. `lone`: nothing was added or removed meanwhile.
+    Miscounted {
+        answer: OperationId,
+        least: u64,
+        most: u64,
+        lone: bool,
+    },
     /// During an "empty" answer the thread of this addition had added more than was removed.
     EmptyWhileOutnumbered {
         removal: OperationId,

@@ -12,7 +12,7 @@ use super::undecided::Undecided;
 use super::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{History, OperationId, Thread};
 use crate::core::operation::Status;
-use crate::model::{Call, Expect, Kind, Spec};
+use crate::model::{Call, Expect, Kind, Size, Spec};
 
 /// Judges a history of one thread by the sequential object; an empty answer must be right whatever
 /// `empty=` says, but for `none`.
@@ -28,7 +28,10 @@ pub fn sequential(history: &History, spec: &Spec) -> Verdict {
         Kind::Snapshot | Kind::Serializable => {
             transactions::check(history, spec, &Limits::default())
         }
-        _ => with_object(history, spec, Replay { history, spec }),
+        _ => {
+            let size = if spec.size == Size::None { Size::None } else { Size::Exact };
+            with_object(history, &Spec { size, ..*spec }, Replay { history, spec })
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::decide::check;
+use super::exact::sizes::any_count;
 use super::search::program_order::is_sequentially_consistent;
 use super::verdict::{Limits, Verdict};
 use crate::core::history::History;
@@ -40,7 +41,9 @@ pub fn weaker(history: &History, spec: &Spec, limits: &Limits) -> Vec<Weaker> {
     }
     let limits = LIMITS.within(limits);
     let mut models: Vec<Spec> = Vec::new();
-    for weaker in spec.weaker() {
+    let counted = any_count(history);
+    let may_matter = |weaker: &Spec| counted || weaker.size == spec.size;
+    for weaker in spec.weaker().into_iter().filter(may_matter) {
         let is_named = models.iter().any(|model| model.includes(&weaker));
         let is_enough = models.first().is_some_and(|model| model.kind != weaker.kind);
         if !is_named && !is_enough && check(history, &weaker, &limits) == Verdict::Consistent {

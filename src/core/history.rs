@@ -160,7 +160,9 @@ impl Thread {
     /// Appends the client's next operation, or says why it cannot follow. A bulk dequeue of no
     /// values that answers "empty" says nothing about the queue, so it is stored as "ok".
     pub fn push(&mut self, mut entry: Entry) -> Result<(), Misfit> {
-        if entry.op == Op::DequeueBulk && entry.args == [0] && entry.status == Status::Empty {
+        // None was asked for, and none was got.
+        let got_none = matches!(entry.status, Status::Empty | Status::Failed);
+        if entry.op == Op::DequeueBulk && entry.args == [0] && got_none {
             entry.status = Status::Ok;
         }
         entry.op.validate(entry.args, entry.status, entry.results).map_err(Misfit::Shape)?;

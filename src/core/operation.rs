@@ -90,11 +90,17 @@ operations! {
     Dequeue = 0x11, Queue, "dequeue";
     EnqueueBulk = 0x12, Queue, "enqueue_bulk";
     DequeueBulk = 0x13, Queue, "dequeue_bulk";
+    QueueSize = 0x14, Queue, "size";
+    QueueEmpty = 0x15, Queue, "empty";
     Push = 0x20, Stack, "push";
     Pop = 0x21, Stack, "pop";
+    StackSize = 0x22, Stack, "size";
+    StackEmpty = 0x23, Stack, "empty";
     DequePush = 0x30, Deque, "push";
     DequeTake = 0x31, Deque, "take";
     DequeSteal = 0x32, Deque, "steal";
+    DequeSize = 0x33, Deque, "size";
+    DequeEmpty = 0x34, Deque, "empty";
     SetInsert = 0x40, Set, "insert";
     SetRemove = 0x41, Set, "remove";
     SetContains = 0x42, Set, "contains";
@@ -113,6 +119,8 @@ operations! {
     RegisterCompareExchange = 0x62, Register, "compare_exchange";
     PriorityInsert = 0x70, PriorityQueue, "insert";
     PriorityPoll = 0x71, PriorityQueue, "poll";
+    PrioritySize = 0x72, PriorityQueue, "size";
+    PriorityEmpty = 0x73, PriorityQueue, "empty";
     CounterAdd = 0x80, Counter, "add";
     CounterRead = 0x81, Counter, "read";
     LogAppend = 0x90, Log, "append";
@@ -263,6 +271,7 @@ impl Op {
 
     fn arguments(self) -> Count {
         match self {
+            op if op.counts_values() => Count::Exactly(0),
             Op::Dequeue | Op::Pop | Op::DequeTake | Op::DequeSteal | Op::PriorityPoll => {
                 Count::Exactly(0)
             }
@@ -296,7 +305,15 @@ impl Op {
                 &[(Status::Ok, Exactly(1)), (Status::Empty, Exactly(0))]
             }
             Op::EnqueueBulk => &[(Status::Ok, AtMost(1)), (Status::Full, Exactly(0))],
-            Op::DequeueBulk => &[(Status::Ok, Any), (Status::Empty, Exactly(0))],
+            Op::DequeueBulk => {
+                &[(Status::Ok, Any), (Status::Empty, Exactly(0)), (Status::Failed, Exactly(0))]
+            }
+            Op::QueueSize | Op::StackSize | Op::DequeSize | Op::PrioritySize => {
+                &[(Status::Ok, Exactly(1))]
+            }
+            Op::QueueEmpty | Op::StackEmpty | Op::DequeEmpty | Op::PriorityEmpty => {
+                &[(Status::Ok, Exactly(0)), (Status::Failed, Exactly(0))]
+            }
             Op::SetInsert | Op::SetRemove => &[
                 (Status::Ok, Exactly(0)),
                 (Status::Failed, Exactly(0)),
@@ -336,10 +353,18 @@ impl Op {
         }
     }
 
+    /// Whether the operation says how many values a queue, stack or deque holds, or whether any.
+    pub fn counts_values(self) -> bool {
+        use Op::*;
+        matches!(self, QueueSize | StackSize | DequeSize | PrioritySize)
+            || matches!(self, QueueEmpty | StackEmpty | DequeEmpty | PriorityEmpty)
+    }
+
     /// Whether the operation answers with a bool.
     pub fn is_question(self) -> bool {
         use Op::*;
         matches!(self, SetInsert | SetRemove | SetContains | MapInsertIfAbsent | MapRemove)
+            || matches!(self, QueueEmpty | StackEmpty | DequeEmpty | PriorityEmpty)
             || matches!(self, MapCompareExchange | RegisterCompareExchange)
     }
 
@@ -354,6 +379,7 @@ impl Op {
             (Status::Ok, SetRangeList | DequeueBulk) => "nothing",
             (Status::Failed, MapGet | StoreRead | SetSelect) => "absent",
             (Status::Failed, MapPut) => "was absent",
+            (Status::Failed, DequeueBulk) => "too few inside",
             (Status::Empty, StoreRemove) => "absent",
             (Status::Empty, LogRead) => "nothing yet",
             (Status::Pending, _) => "never returned",

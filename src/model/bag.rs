@@ -3,7 +3,7 @@
 //! interchangeable.
 
 use super::object::removed_max;
-use super::{Call, Expect, Expected, Model};
+use super::{Call, Counts, Expect, Expected, Model};
 use crate::core::operation::{Op, Status};
 
 /// A pool or a priority queue, depending on the operations.
@@ -104,6 +104,12 @@ impl Model<Call<'_>> for Bag {
 
     fn weight(&self, state: &Self::State) -> usize {
         8 * state.capacity()
+    }
+}
+
+impl Counts<Call<'_>> for Bag {
+    fn count(&self, state: &Values) -> usize {
+        state.len()
     }
 }
 

@@ -5,6 +5,7 @@
 //! - `bag`: Sequential objects for the models pool and priority queue: multisets of values.
 //! - `cell`: Sequential objects for the models set, map and register, made of independent cells.
 //! - `contract`: The trait `Model`: a sequential object that histories are checked against.
+//! - `counted`: A container that also says how many values it holds.
 //! - `counter`: Sequential object for the model counter: a number that calls add to and read.
 //! - `log`: Sequential object for the model log: records, each appended at the next position.
 //! - `object`: Calls on the bundled models, and what each call adds, removes or may change.
@@ -22,6 +23,7 @@
 mod bag;
 mod cell;
 mod contract;
+mod counted;
 mod counter;
 mod log;
 mod object;
@@ -42,6 +44,7 @@ use crate::core::operation::{Family, Op};
 pub use bag::Bag;
 pub use cell::{Cell, Dictionary, Effect, key, returns_value};
 pub use contract::Model;
+pub use counted::{Claim, Counted, Counts};
 pub use counter::Counter;
 pub use log::Log;
 pub use object::{Call, Expect, Expected, added, removed_max};
@@ -106,6 +109,21 @@ pub enum Empty {
     Strong,
 }
 
+/// What the number of values inside promises that a queue, stack or deque answers, weakest first.
+/// Each promise includes the ones before it. Whether it is empty is such an answer, and so is that
+/// it holds fewer values than a bulk removal asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Size {
+    /// Nothing.
+    None,
+    /// It is right if no addition and no removal overlaps the call.
+    Lone,
+    /// At one instant in the timebox there were no more inside.
+    Upper,
+    /// At one instant in the timebox it was right.
+    Exact,
+}
+
 /// When the elements of one bulk operation move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Bulk {
@@ -125,6 +143,7 @@ pub struct Spec {
     pub kind: Kind,
     pub empty: Empty,
     pub bulk: Bulk,
+    pub size: Size,
     /// For `fifo-relaxed`: a dequeue removes one of this many oldest values.
     pub k: u32,
 }
@@ -139,6 +158,12 @@ const EMPTY: [(&str, Empty); 5] = [
     ("identity", Empty::Identity),
     ("strong", Empty::Strong),
 ];
+
+const SIZE: [(&str, Size); 4] =
+    [("none", Size::None), ("lone", Size::Lone), ("upper", Size::Upper), ("exact", Size::Exact)];
+
+/// Most libraries promise no more of it.
+const DEFAULT_SIZE: Size = Size::Lone;
 
 const BULK: [(&str, Bulk); 3] =
     [("element", Bulk::Element), ("run", Bulk::Run), ("atomic", Bulk::Atomic)];
@@ -221,7 +246,8 @@ impl Kind {
         }
     }
 
-    fn has_empty(self) -> bool {
+    /// Whether it is one of queues, stacks and deques: values go in and come out.
+    pub fn is_container(self) -> bool {
         let families = [Family::Queue, Family::Stack, Family::Deque, Family::PriorityQueue];
         families.contains(&self.family())
     }
@@ -233,7 +259,13 @@ impl Kind {
 
 impl Spec {
     pub fn new(kind: Kind) -> Spec {
-        Spec { kind, empty: kind.default_empty(), bulk: Bulk::Element, k: RELAXATION }
+        Spec {
+            kind,
+            empty: kind.default_empty(),
+            bulk: Bulk::Element,
+            size: DEFAULT_SIZE,
+            k: RELAXATION,
+        }
     }
 
     /// Whether the model has this operation.
@@ -272,10 +304,14 @@ impl FromStr for Spec {
                 continue;
             }
             let (choices, found) = match key {
-                "empty" if kind.has_empty() => {
+                "empty" if kind.is_container() => {
                     let choices = empty_choices(kind);
                     let found = EMPTY.iter().find(|(n, _)| *n == value && choices.contains(n));
                     (choices, found.map(|(_, empty)| spec.empty = *empty))
+                }
+                "size" if kind.is_container() => {
+                    let found = SIZE.iter().find(|(n, _)| *n == value);
+                    (SIZE.map(|(n, _)| n).to_vec(), found.map(|(_, size)| spec.size = *size))
                 }
                 "bulk" if kind.has_bulk() => {
                     let found = BULK.iter().find(|(n, _)| *n == value);
@@ -318,6 +354,10 @@ impl fmt::Display for Spec {
             let name = BULK.iter().find(|(_, bulk)| *bulk == self.bulk).map(|(name, _)| *name);
             options.push(format!("bulk={}", name.expect("BULK lists every mode")));
         }
+        if self.size != default.size {
+            let name = SIZE.iter().find(|(_, size)| *size == self.size).map(|(name, _)| *name);
+            options.push(format!("size={}", name.expect("SIZE lists every strength")));
+        }
         if self.k != default.k {
             options.push(format!("k={}", self.k));
         }
@@ -336,6 +376,7 @@ mod tests {
             "fifo",
             "fifo-per-producer:empty=count,bulk=run",
             "lifo:empty=none",
+            "lifo:size=exact",
             "set",
             "fifo-relaxed:k=7",
         ] {
@@ -356,5 +397,6 @@ mod tests {
         assert!(error("fifo-relaxed:k=0").contains("number from 1 on"));
         assert!(error("fifo:k=2").contains("no option 'k'"));
         assert!(error("set:empty=none").contains("no option 'empty'"));
+        assert!(error("pool:size=3").contains("none, lone, upper, exact"));
     }
 }

@@ -71,7 +71,7 @@ impl<'a> Call<'a> {
             Op::MapCompareExchange | Op::RegisterCompareExchange => self.status == Status::Failed,
             Op::LogAppend | Op::LogAppendBatch => self.status == Status::Failed,
             Op::MapPut => false,
-            _ => matches!(self.status, Status::Empty | Status::Full),
+            _ => matches!(self.status, Status::Empty | Status::Full | Status::Failed),
         }
     }
 }
@@ -92,6 +92,7 @@ impl Op {
     pub fn only_reads(self) -> bool {
         use Op::*;
         self.reads_range()
+            || self.counts_values()
             || matches!(self, SetContains | MapGet | RegisterRead | CounterRead)
             || matches!(self, LogRead | LogCheckTail | LogReadAll | KvGet | StoreRead)
     }

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::object::removed_max;
-use super::{Call, Expect, Expected, Model};
+use super::{Call, Counts, Expect, Expected, Model};
 use crate::core::operation::{Status, listed_briefly};
 
 type Queues = Vec<VecDeque<i64>>;
@@ -103,6 +103,12 @@ impl Model<Call<'_>> for Producers {
 
     fn weight(&self, state: &Self::State) -> usize {
         state.iter().map(|queue| 32 + 8 * queue.len()).sum()
+    }
+}
+
+impl Counts<Call<'_>> for Producers {
+    fn count(&self, state: &Queues) -> usize {
+        state.iter().map(VecDeque::len).sum()
     }
 }
 

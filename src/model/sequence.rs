@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::object::removed_max;
-use super::{Call, Expect, Expected, Model};
+use super::{Call, Counts, Expect, Expected, Model};
 use crate::core::operation::{Op, Status, listed_briefly};
 
 /// Queue, stack or deque: values are added at the back. `dequeue` and `steal` remove from the
@@ -77,6 +77,12 @@ impl Model<Call<'_>> for Sequence {
 
     fn weight(&self, state: &Self::State) -> usize {
         8 * state.len()
+    }
+}
+
+impl Counts<Call<'_>> for Sequence {
+    fn count(&self, state: &VecDeque<i64>) -> usize {
+        state.len()
     }
 }
 
@@ -154,6 +160,12 @@ impl Model<Call<'_>> for Relaxed {
 
     fn weight(&self, state: &Self::State) -> usize {
         8 * state.len()
+    }
+}
+
+impl Counts<Call<'_>> for Relaxed {
+    fn count(&self, state: &VecDeque<i64>) -> usize {
+        state.len()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Lists the models that promise less than a model does.
 
-use super::{BULK, Bulk, EMPTY, Empty, Kind, Spec, empty_choices};
+use super::{BULK, Bulk, EMPTY, Empty, Kind, SIZE, Size, Spec, empty_choices};
 
 impl Spec {
     /// Models each of which allows every history that this one allows. Those of its own kind come
@@ -17,6 +17,7 @@ impl Spec {
     /// Whether it is of the same kind and promises all that the other one does.
     pub fn includes(&self, other: &Spec) -> bool {
         let is_same = (self.kind, self.k) == (other.kind, other.k);
+        let is_same = is_same && self.size >= other.size;
         is_same && self.empty >= other.empty && strength(self.bulk) >= strength(other.bulk)
     }
 
@@ -25,13 +26,17 @@ impl Spec {
         let Spec { kind, .. } = *self;
         let choices = empty_choices(kind);
         let is_choice = |(name, empty): &&(&str, Empty)| {
-            if kind.has_empty() { choices.contains(name) } else { *empty == self.empty }
+            if kind.is_container() { choices.contains(name) } else { *empty == self.empty }
         };
         let is_mode = |(_, bulk): &&(&str, Bulk)| kind.has_bulk() || *bulk == self.bulk;
+        let is_size = |(_, size): &&(&str, Size)| kind.is_container() || *size == self.size;
         let mut less: Vec<Spec> = Vec::new();
         for (_, empty) in EMPTY.iter().rev().filter(is_choice) {
-            let modes = BULK.iter().rev().filter(is_mode);
-            less.extend(modes.map(|(_, bulk)| Spec { empty: *empty, bulk: *bulk, ..*self }));
+            for (_, bulk) in BULK.iter().rev().filter(is_mode) {
+                let sizes = SIZE.iter().rev().filter(is_size);
+                let with = |size| Spec { empty: *empty, bulk: *bulk, size, ..*self };
+                less.extend(sizes.map(|(_, size)| with(*size)));
+            }
         }
         less.retain(|spec| spec != self && self.includes(spec));
         less
@@ -39,7 +44,7 @@ impl Spec {
 
     /// The strongest models of other kinds that promise less.
     fn kinds_with_less(&self) -> Vec<Spec> {
-        let pool = |empty| Spec { empty, ..Spec::new(Kind::Pool) };
+        let pool = |empty| Spec { empty, size: self.size, ..Spec::new(Kind::Pool) };
         match self.kind {
             Kind::Fifo => {
                 vec![Spec { kind: Kind::FifoPerProducer, ..*self }, pool(self.empty)]

@@ -21,6 +21,8 @@ pub const SMALL: Shape = Shape {
     duplicates: 0,
     corruptions: 3,
     hides: 4,
+    counts: 0,
+    voids: 33,
 };
 
 /// Longer histories: only the general search decides them too.
@@ -178,6 +180,27 @@ fn pool() {
     compare_small(&["pool:empty=none", "pool:empty=lone", "pool"], SMALL, 100_000);
     let shape = Shape { bulk: 40, pending: 30, threads: (2, 3), operations: (3, 6), ..SMALL };
     compare_small(&["pool:empty=none", "pool:empty=lone", "pool"], shape, 50_000);
+}
+
+/// Sizes, and bulk removals that fail because too few values are inside.
+#[test]
+fn sizes() {
+    let sized = |models: &[&str], shape: Shape| {
+        for size in ["none", "lone", "upper", "exact"] {
+            let with = |model: &&str| {
+                let option = if model.contains(':') { "," } else { ":" };
+                format!("{model}{option}size={size}")
+            };
+            let models: Vec<String> = models.iter().map(with).collect();
+            compare_small(&models.iter().map(String::as_str).collect::<Vec<_>>(), shape, 20_000);
+        }
+    };
+    let counts = Shape { counts: 20, ..SMALL };
+    sized(&["fifo", "fifo:empty=lone", "fifo-per-producer", "fifo-relaxed", "pool"], counts);
+    sized(&["lifo", "lifo:empty=none", "deque", "priority-queue"], counts);
+    let bulk = Shape { bulk: 40, threads: (2, 3), operations: (3, 6), counts: 10, ..SMALL };
+    sized(&["fifo", "fifo:bulk=atomic", "fifo-per-producer", "fifo-per-producer:bulk=run"], bulk);
+    sized(&["pool"], bulk);
 }
 
 /// A stack or a deque of which no order is promised.

@@ -94,6 +94,7 @@ fn a_check_of_a_short_history_allocates_nothing() {
         pending: 0,
         corruptions: 0,
         hides: 0,
+        voids: 0,
         ..SMALL
     };
     for (text, allowed) in MODELS {

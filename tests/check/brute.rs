@@ -1,13 +1,13 @@
 //! Enumerates every order of a small history's linearization points that respects the timeboxes,
 //! with every subset of the open operations. Shares only the sequential objects with the checkers.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 use interlap::core::history::{History, NEVER, Operation, OperationId};
 use interlap::core::operation::{Family, Op, Status};
 use interlap::model::{
     Bag, Bulk, Call, Cell, Counter, Dictionary, Empty, Kind, Log, Model, OrderedSet, Producers,
-    Relaxed, Sequence, Spec, Texts,
+    Relaxed, Sequence, Size, Spec, Texts,
 };
 
 use super::random::{Record, written};
@@ -20,6 +20,8 @@ struct Part<'a> {
     call: Call<'a>,
     /// The parts that must come before this one.
     after: u64,
+    /// Of an answer that says how many values are inside: how few and how many there may be.
+    count: Option<(i64, i64)>,
 }
 
 /// Whether some order explains the history. Equal values of a queue are told apart in every way: a
@@ -73,7 +75,7 @@ impl Relabeling {
                     added.push((*value, *status == Status::Full));
                     *value = added.len() as i64;
                 }
-            } else {
+            } else if removes(*op) {
                 taken.extend((0..results.len()).map(|place| (at.0, at.1, place)));
             }
         }
@@ -116,11 +118,17 @@ fn is_explained(history: &History, spec: &Spec) -> bool {
     let parts = parts(history, spec);
     match spec.kind {
         Kind::FifoPerProducer => {
-            some_order(history, &parts, &Producers { threads: history.threads.len() })
+            let model = Producers { threads: history.threads.len() };
+            counted_order(history, &parts, &model, &|queues| queues.iter().map(VecDeque::len).sum())
         }
-        Kind::Fifo | Kind::Lifo | Kind::Deque => some_order(history, &parts, &Sequence),
-        Kind::Pool | Kind::PriorityQueue => some_order(history, &parts, &Bag),
-        Kind::FifoRelaxed => some_order(history, &parts, &Relaxed { k: spec.k as usize }),
+        Kind::Fifo | Kind::Lifo | Kind::Deque => {
+            counted_order(history, &parts, &Sequence, &VecDeque::len)
+        }
+        Kind::Pool | Kind::PriorityQueue => counted_order(history, &parts, &Bag, &Vec::len),
+        Kind::FifoRelaxed => {
+            let model = Relaxed { k: spec.k as usize };
+            counted_order(history, &parts, &model, &VecDeque::len)
+        }
         Kind::RangeSet => some_order(history, &parts, &OrderedSet),
         Kind::Kv => some_order(history, &parts, &Texts),
         Kind::Counter => some_order(history, &parts, &Counter),
@@ -132,20 +140,32 @@ fn is_explained(history: &History, spec: &Spec) -> bool {
 }
 
 fn some_order<'a, M: Model<Call<'a>>>(history: &History, parts: &[Part<'a>], model: &M) -> bool {
-    let all = (1u64 << parts.len()) - 1;
-    let drained = history.drained;
-    orders(parts, all, &model.init(), model, drained, &mut HashSet::new())
+    counted_order(history, parts, model, &|_| 0)
 }
+
+fn counted_order<'a, M: Model<Call<'a>>>(
+    history: &History,
+    parts: &[Part<'a>],
+    model: &M,
+    count: &dyn Fn(&M::State) -> usize,
+) -> bool {
+    let all = (1u64 << parts.len()) - 1;
+    let object = (model, count, history.drained);
+    orders(parts, all, &model.init(), object, &mut HashSet::new())
+}
+
+/// An object, how many values it holds, and whether it must be empty at the end.
+type Object<'m, M, S> = (&'m M, &'m dyn Fn(&S) -> usize, bool);
 
 /// Whether the parts `left` can happen in some order from `state` on.
 fn orders<'a, M: Model<Call<'a>>>(
     parts: &[Part<'a>],
     left: u64,
     state: &M::State,
-    model: &M,
-    drained: bool,
+    object: Object<M, M::State>,
     failed: &mut HashSet<(u64, M::State)>,
 ) -> bool {
+    let (model, count, drained) = object;
     let among = |at: &usize| left >> at & 1 == 1;
     let first_end = (0..parts.len()).filter(among).map(|at| parts[at].end).min();
     if first_end.is_none_or(|end| end == NEVER) && (!drained || model.is_empty(state)) {
@@ -159,9 +179,15 @@ fn orders<'a, M: Model<Call<'a>>>(
         if Some(parts[at].start) > first_end || parts[at].after & left != 0 {
             continue;
         }
-        model.step(state, &parts[at].call, &mut next);
+        match parts[at].count {
+            Some((least, most)) => {
+                let fits = (least..=most).contains(&(count(state) as i64));
+                next.extend(fits.then(|| state.clone()));
+            }
+            None => model.step(state, &parts[at].call, &mut next),
+        }
         for state in next.drain(..) {
-            if orders(parts, left & !(1 << at), &state, model, drained, failed) {
+            if orders(parts, left & !(1 << at), &state, object, failed) {
                 return true;
             }
         }
@@ -181,8 +207,15 @@ fn parts<'a>(history: &'a History, spec: &Spec) -> Vec<Part<'a>> {
         let call = Call { op, status, args, results, id, queue: None };
         let first = parts.len();
         let mut add = |call: Call<'a>, after: u64| {
-            parts.push(Part { start: operation.start, end: operation.end, call, after });
+            let count = counted(history, spec, id);
+            parts.push(Part { start: operation.start, end: operation.end, call, after, count });
         };
+        if said_count(history, id).is_some() {
+            if counted(history, spec, id).is_some() {
+                add(call, 0);
+            }
+            continue;
+        }
         if status == Status::Full || status == Status::Empty && !is_checked(history, spec, id) {
             continue;
         }
@@ -225,6 +258,44 @@ fn parts<'a>(history: &'a History, spec: &Spec) -> Vec<Part<'a>> {
         }
     }
     parts
+}
+
+/// What an answer says of how many values are inside: at least and at most so many.
+fn said_count(history: &History, id: OperationId) -> Option<(i64, i64)> {
+    let (op, status) = (history.operation(id).op, history.operation(id).status);
+    match op {
+        Op::QueueSize | Op::StackSize | Op::DequeSize | Op::PrioritySize if !status.is_open() => {
+            Some((history.results(id)[0], history.results(id)[0]))
+        }
+        Op::QueueEmpty | Op::StackEmpty | Op::DequeEmpty | Op::PriorityEmpty => match status {
+            Status::Ok => Some((0, 0)),
+            Status::Failed => Some((1, i64::MAX)),
+            _ => None,
+        },
+        Op::DequeueBulk if status == Status::Failed => Some((0, history.args(id)[0] - 1)),
+        _ => None,
+    }
+}
+
+/// What is promised of it.
+fn counted(history: &History, spec: &Spec, id: OperationId) -> Option<(i64, i64)> {
+    let (least, most) = said_count(history, id)?;
+    let moves = |other: OperationId| {
+        let op = history.operation(other).op;
+        removes(op)
+            || matches!(op, Op::Push | Op::DequePush | Op::PriorityInsert)
+            || matches!(op, Op::Enqueue | Op::EnqueueBulk)
+    };
+    let this = history.operation(id);
+    let lone = !history
+        .ids()
+        .any(|other| other != id && moves(other) && overlap(this, history.operation(other)));
+    match spec.size {
+        Size::None => None,
+        Size::Lone if !lone => None,
+        Size::Upper if !lone => Some((0, most)),
+        _ => Some((least, most)),
+    }
 }
 
 fn is_bulk(op: Op) -> bool {

@@ -61,6 +61,7 @@ fn flip(record: &mut Record, wrong: i64, forget: bool) {
     }
     let small = wrong.rem_euclid(3);
     match record.op {
+        op if op.counts_values() && !op.is_question() => record.results = vec![small],
         Op::RegisterRead => record.results = vec![small],
         Op::RegisterWrite => record.results = if forget { Vec::new() } else { vec![small] },
         Op::SetRangeCount | Op::SetRank | Op::SetSize | Op::CounterRead | Op::LogCheckTail => {

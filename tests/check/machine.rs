@@ -56,6 +56,11 @@ impl Machine {
         record.op == Op::DequeueBulk && ((moved + 1) as i64) < record.args[0]
     }
 
+    /// How many values a queue, stack or deque holds.
+    pub fn count(&self) -> i64 {
+        self.lines.values().map(VecDeque::len).sum::<usize>() as i64
+    }
+
     pub fn answer(&mut self, record: &Record, random: &mut Random) -> (Status, Vec<i64>) {
         if let Some(answer) = self.answer_of_others(record, random) {
             return answer;
@@ -96,6 +101,11 @@ impl Machine {
             self.cells.keys().copied().filter(|key| (low..=high).contains(key)).collect()
         };
         let results = match record.op {
+            op if op.counts_values() && op.is_question() => {
+                let is_empty = if self.count() == 0 { Status::Ok } else { Status::Failed };
+                return Some((is_empty, Vec::new()));
+            }
+            op if op.counts_values() => vec![self.count()],
             Op::SetRangeCount => vec![within(args[0], args[1]).len() as i64],
             Op::SetRangeList => within(args[0], args[1]),
             Op::SetRank => vec![within(i64::MIN, args[0] - 1).len() as i64],

@@ -44,6 +44,10 @@ pub struct Shape {
     pub corruptions: usize,
     /// Percent of calls that answer "full", or "empty" though the structure is not.
     pub hides: usize,
+    /// Percent of calls that ask how many values are inside, or fail because too few are.
+    pub counts: usize,
+    /// Percent of histories of sets and maps in which half of the changes are void.
+    pub voids: usize,
 }
 
 fn family(family: Family) -> Vec<Op> {
@@ -107,7 +111,7 @@ pub fn history(shape: Shape, random: &mut Random) -> History {
         machine.cells.insert(0, 0);
     }
     let (two_owners, ranges) = (random.percent(10), random.percent(50));
-    let unsaid = [0, 0, 50][random.below(3)];
+    let unsaid = if random.percent(shape.voids) { 50 } else { 0 };
     let mut simulation = Simulation {
         shape,
         random,
@@ -219,6 +223,11 @@ impl Simulation<'_> {
 
     fn draw(&mut self, thread: usize) -> Op {
         let of = |ops: &[Op], random: &mut Random| ops[random.below(ops.len())];
+        if self.random.percent(self.shape.counts) {
+            let mut ops = family(self.shape.kind.family());
+            ops.retain(|op| op.counts_values());
+            return of(&ops, self.random);
+        }
         let bulk = self.random.percent(self.shape.bulk);
         match self.shape.kind {
             Kind::Fifo | Kind::FifoRelaxed | Kind::FifoPerProducer | Kind::Pool if bulk => {
@@ -265,6 +274,11 @@ impl Simulation<'_> {
         if moved == 0 && self.random.percent(self.shape.hides) {
             // A structure may be full, or hide its values.
             record.status = if record.op.adds() { Status::Full } else { Status::Empty };
+            return Doing::Done(record);
+        }
+        let too_few = record.op == Op::DequeueBulk && self.machine.count() < record.args[0];
+        if moved == 0 && too_few && self.random.percent(10 * self.shape.counts) {
+            record.status = Status::Failed;
             return Doing::Done(record);
         }
         let line = match self.shape.kind {

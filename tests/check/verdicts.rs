@@ -199,6 +199,8 @@ fn sequential_simulations_are_accepted() {
             duplicates: 0,
             corruptions: 0,
             hides: 0,
+            counts: 0,
+            voids: 0,
         };
         for _ in 0..2000 {
             let mut history = random::history(shape, &mut random);
@@ -408,6 +410,8 @@ const QUEUES: Shape = Shape {
     duplicates: 0,
     corruptions: 2,
     hides: 0,
+    counts: 0,
+    voids: 0,
 };
 
 #[test]

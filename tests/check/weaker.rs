@@ -18,6 +18,8 @@ fn what_a_model_allows_each_weaker_one_allows() {
         "fifo",
         "fifo:empty=lone",
         "fifo:bulk=atomic",
+        "fifo:size=exact",
+        "lifo:size=upper",
         "fifo-per-producer:empty=strong,bulk=atomic",
         "fifo-per-producer:empty=identity",
         "fifo-relaxed:empty=strong,k=2",
@@ -32,7 +34,8 @@ fn what_a_model_allows_each_weaker_one_allows() {
         let (mut allowed, mut only_weaker) = (0, 0);
         for _ in 0..crate::how_many(8_000) {
             let bulk = if spec.kind == Kind::Lifo { 0 } else { 30 };
-            let shape = Shape { kind: spec.kind, bulk, threads: (2, 3), ..SMALL };
+            let counts = if text.contains("size=") { 20 } else { 0 };
+            let shape = Shape { kind: spec.kind, bulk, counts, threads: (2, 3), ..SMALL };
             let history = history(Shape { operations: (3, 6), ..shape }, &mut random);
             let verdict = |spec: &Spec| check(&history, spec, &Limits::default());
             let is_allowed = verdict(&spec) == Verdict::Consistent;

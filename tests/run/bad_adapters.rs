@@ -129,7 +129,7 @@ fn a_method_that_cannot_be_called_is_refused_with_the_one_that_can() {
 fn methods_that_are_never_called_are_listed_and_misspelt_ones_refused() {
     // One that another method calls is no operation that was meant, nor is a private one.
     let extra = "int64_t peek() { return values.front(); }
-    size_t size() const { return values.size(); }
+    size_t length() const { return values.size(); }
     size_t used() const { return values.size(); }
     bool has_room() const { return used() < 9; }
     static int number() { return 7; }
@@ -137,7 +137,7 @@ fn methods_that_are_never_called_are_listed_and_misspelt_ones_refused() {
     let text = member(extra).replace("added++;", "if (!has_room()) return false;");
     let tool = Tool::new();
     let run = tool.fuzz_text("extra.cpp", &text).rounds(5);
-    let methods = ["peek", "size"].map(str::to_string).to_vec();
+    let methods = ["peek", "length"].map(str::to_string).to_vec();
     run.expect(0, &[&warnings::warning(&Warning::NeverCalled(methods))]);
     let text = member("size_t enqueue_bluk(const int64_t *, size_t) { return 0; }");
     let run = tool.fuzz_text("misspelt.cpp", &text).rounds(5);

@@ -118,3 +118,73 @@ fn removals_that_wait_for_more_may_be_meant() {
     assert!(report.contains("Is this meant? All that was added has been removed"), "{report}");
     assert!(report.contains("dequeue(), which waits for more"), "{report}");
 }
+
+/// A queue with a lock that says how many values are inside, and counts them like this.
+fn sized(added: &str, removed: &str) -> String {
+    format!(
+        "#include <atomic>
+        #include <deque>
+        #include <mutex>
+        #include <interlap.hpp>
+        struct Target {{
+            static constexpr auto model = \"fifo\";
+            std::mutex mutex;
+            std::deque<int64_t> values;
+            std::atomic<size_t> count{{0}};
+            void enqueue(int64_t value) {{
+                {{
+                    std::lock_guard<std::mutex> guard(mutex);
+                    values.push_back(value);
+                }}
+                {added}
+            }}
+            bool dequeue(int64_t &value) {{
+                std::lock_guard<std::mutex> guard(mutex);
+                if (values.empty()) return false;
+                value = values.front();
+                values.pop_front();
+                {removed}
+                return true;
+            }}
+            bool dequeue_bulk(int64_t *all, size_t most) {{
+                std::lock_guard<std::mutex> guard(mutex);
+                if (values.size() < most) return false;
+                for (size_t at = 0; at < most; at++) {{
+                    all[at] = values.front();
+                    values.pop_front();
+                    {removed}
+                }}
+                return true;
+            }}
+            size_t size() const {{ return count; }}
+            bool empty() const {{ return count == 0; }}
+        }};
+        INTERLAP_TARGET(Target)"
+    )
+}
+
+/// What is counted a little later than it is added is right while nothing is under way. Two who
+/// count at once and lose a step are wrong for ever.
+#[test]
+fn a_size_is_judged_by_what_is_promised_of_it() {
+    let tools = [Tool::new(), Tool::new()];
+    let run = |tool: usize, text: &str, model: &str| {
+        let adapter = tools[tool].adapter("queue.cpp", text);
+        let run = tools[tool].fuzz(adapter).controlled().seed(5).jobs(1).findings(1);
+        run.threads(3).calls(6).arg("--model").arg(model)
+    };
+    let late = sized("count++;", "count--;");
+    run(0, &late, "fifo").rounds(3_000).expect(0, &[]);
+    let found: Answer = run(0, &late, "fifo:size=exact").rounds(20_000).expect(1, &[]);
+    let report = brief(&found.stored()).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(report.contains("Is this meant? `--model fifo` allows it"), "{report}");
+
+    let lost = sized("count = count + 1;", "count = count - 1;");
+    let found: Answer = run(1, &lost, "fifo").rounds(20_000).expect(1, &[]);
+    assert!(found.stored().finding.signature.to_string().contains("miscounted"));
+
+    // Under the lock it is right.
+    let guarded = "{ std::lock_guard<std::mutex> guard(mutex); return values.size()";
+    let right = sized("", "").replace(" const { return count", guarded);
+    run(1, &right, "fifo:size=exact").rounds(3_000).expect(0, &[]);
+}

@@ -27,6 +27,9 @@
 //! - `set_witness`: Finds the few operations on a key of a set that contradict each other, given
 //!   the operation that [`super::set`] could not explain.
 //! - `set`: Checks a set: insert, remove and contains of keys that may repeat.
+//! - `sizes`: Checks what queues, stacks and deques answer of how many values they hold, as far as
+//!   that needs no order: at each instant it is certain of some values that they are inside, and
+//!   possible of others.
 //! - `slots`: Finds the first free one of many slots in a row.
 
 pub mod bulk_order;
@@ -50,4 +53,5 @@ pub mod removals;
 pub mod segments;
 pub mod set;
 pub mod set_witness;
+pub mod sizes;
 pub mod slots;

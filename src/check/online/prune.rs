@@ -10,6 +10,7 @@
 //!   what was held then. One operation that leaves the same takes its place.
 
 use crate::check::exact::deque;
+use crate::check::exact::sizes::any_count;
 use crate::check::search::steps::call_of;
 use crate::core::history::{Entry, History, NEVER, OperationId, Thread};
 use crate::core::operation::{Op, Status};
@@ -71,6 +72,10 @@ impl Dropped {
 pub fn prune(history: &History, spec: &Spec, settled: u64) -> (History, Vec<Vec<u32>>) {
     let mut dropped = Dropped::new(history);
     match spec.kind {
+        // All that was added and removed is counted.
+        kind if kind.is_container() && any_count(history) => {
+            before_an_instant(history, kind, history.ids().collect(), settled, &mut dropped);
+        }
         Kind::Deque if !deque::is_owned(history) => {}
         Kind::Fifo | Kind::FifoPerProducer | Kind::Pool | Kind::PriorityQueue | Kind::Deque => {
             values(history, spec, settled, &mut dropped);
@@ -195,7 +200,7 @@ fn before_an_instant(
 ) {
     part.sort_unstable_by_key(|id| (history.operation(*id).start, *id));
     // Of these only that they are empty is certain.
-    let must_be_empty = matches!(kind, Kind::Lifo | Kind::FifoRelaxed);
+    let must_be_empty = kind.is_container();
     let (mut instants, mut end, mut inside) = (Vec::new(), 0, 0);
     for (at, id) in part.iter().enumerate() {
         let operation = history.operation(*id);
@@ -255,7 +260,7 @@ fn replacements(
         }
         Kind::Log if part.iter().any(|id| history.operation(*id).op.is_of_streams()) => None,
         Kind::Log => Some(of(Op::LogAppend).filter(|id| done(id)).map(|id| (*id, None)).collect()),
-        Kind::Lifo | Kind::FifoRelaxed => Some(Vec::new()),
+        kind if kind.is_container() => Some(Vec::new()),
         _ => cell(history, kind, part),
     }
 }

@@ -12,6 +12,7 @@ use super::{prune_log, prune_stack, prune_stream, summarize};
 use crate::check::data::prefix::until;
 use crate::check::data::scope::is_stream;
 use crate::check::decide::check;
+use crate::check::exact::sizes::any_count;
 use crate::check::transactions;
 use crate::check::undecided::{Exhausted, Undecided};
 use crate::check::verdict::{Limits, Verdict, Witness};
@@ -368,11 +369,19 @@ impl Online {
         }
     }
 
+    /// Whether some call says how many values are inside, or may when it returns.
+    fn may_count(&self) -> bool {
+        let may = |op: Op| op.counts_values() || op == Op::DequeueBulk;
+        any_count(&self.window) || self.open.iter().any(|open| may(open.op))
+    }
+
     /// Prunes where the history is never quiescent. The search for a checkpoint is made when the
     /// window holds much more than the last one left.
     fn prune_busy(&mut self, settled: u64) {
         let (window, spec) = (&self.window, &self.spec);
         let rest = match spec.kind {
+            // What overlaps a call that counts must stay.
+            kind if kind.is_container() && self.may_count() => None,
             Kind::Lifo => prune_stack::prune(window, spec, settled),
             Kind::Log => prune_log::prune(window, settled),
             _ if window.len() < 2 * self.summarized + SEARCHED_MIN => None,

@@ -13,6 +13,7 @@ use crate::check::data::events::Events;
 use crate::check::data::small::Few;
 use crate::check::data::values::taken_values;
 use crate::check::exact::removals::{any_bulk, any_open};
+use crate::check::exact::sizes::any_claim;
 use crate::core::history::{History, Operation, OperationId};
 use crate::core::operation::Status;
 use crate::model::{Bulk, Call, Kind, Spec};
@@ -33,7 +34,9 @@ impl Early {
             let operation = history.operation(id);
             operation.op.adds() && operation.status.is_open()
         };
-        let taken = history.ids().any(adds).then(|| taken_values(history));
+        // What nobody took may be counted.
+        let may_matter = !any_claim(history, spec) && history.ids().any(adds);
+        let taken = may_matter.then(|| taken_values(history));
         let not_promised = not_promised(history, spec);
         Early { early: early(history, spec, &not_promised), taken, not_promised }
     }
@@ -71,7 +74,7 @@ fn early(
         Kind::Fifo | Kind::FifoRelaxed => moves_one_by_one(history, spec),
         _ => false,
     };
-    if !additions_commute {
+    if !additions_commute || any_claim(history, spec) {
         return FxHashSet::default();
     }
     let mut early = additions_without_harm(history, not_promised);

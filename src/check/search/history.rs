@@ -15,14 +15,15 @@ use crate::check::data::events::{Events, HistoryEvent};
 use crate::check::data::small::Few;
 use crate::check::data::values::{Values, added_by, taken_by, taken_values};
 use crate::check::data::witnesses::UNEXPLAINED;
+use crate::check::exact::sizes;
 use crate::check::explanation::{Explanation, OfSearch, OfValues};
-use crate::check::undecided::Exhausted;
+use crate::check::undecided::{Exhausted, Undecided};
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{Entry, History, OperationId, Thread};
 use crate::core::operation::Status;
 use crate::model::{
-    Bag, Call, Counter, Dictionary, Expect, Kind, Log, Model, OrderedSet, Producers, Relaxed,
-    Sequence, Spec, Stream, Texts,
+    Bag, Call, Counted, Counter, Dictionary, Expect, Kind, Log, Model, OrderedSet, Producers,
+    Relaxed, Sequence, Spec, Stream, Texts,
 };
 
 /// What may be spent on each part of a history of which a shorter witness is sought.
@@ -49,6 +50,13 @@ pub fn check(history: &History, spec: &Spec, values: Option<&Values>, limits: &L
 fn search(history: &History, spec: &Spec, values: Option<&Values>, limits: &Limits) -> Verdict {
     let steps = Steps::new(history, spec, values);
     match spec.kind {
+        // How many are inside is known only where each value goes in and out at an instant.
+        _ if sizes::any_claim(history, spec) => {
+            if !steps.knows_producers() {
+                return Verdict::Inconclusive(Undecided::CountsEqualValues);
+            }
+            with_object(history, spec, Run { history, spec, steps: &steps, limits })
+        }
         _ if !steps.knows_producers() => {
             let model = ProducerChoices::new(history, spec);
             let observe = |event: &HistoryEvent, state: &_, most, next: &mut _| {
@@ -116,11 +124,13 @@ pub trait Task<'a> {
 pub fn with_object<'a, T: Task<'a>>(history: &History, spec: &Spec, task: T) -> T::Output {
     let initial = (spec.kind == Kind::Register).then_some(0);
     match spec.kind {
-        Kind::Fifo | Kind::Lifo | Kind::Deque => task.run(&Sequence),
-        Kind::Pool | Kind::PriorityQueue => task.run(&Bag),
-        Kind::FifoPerProducer => task.run(&Producers { threads: history.threads.len() }),
+        Kind::Fifo | Kind::Lifo | Kind::Deque => task.run(&counted(Sequence, spec)),
+        Kind::Pool | Kind::PriorityQueue => task.run(&counted(Bag, spec)),
+        Kind::FifoPerProducer => {
+            task.run(&counted(Producers { threads: history.threads.len() }, spec))
+        }
         Kind::Set | Kind::Map | Kind::Register => task.run(&Dictionary { initial }),
-        Kind::FifoRelaxed => task.run(&Relaxed { k: spec.k as usize }),
+        Kind::FifoRelaxed => task.run(&counted(Relaxed { k: spec.k as usize }, spec)),
         Kind::RangeSet => task.run(&OrderedSet),
         Kind::Kv => task.run(&Texts),
         Kind::Counter => task.run(&Counter),
@@ -128,6 +138,10 @@ pub fn with_object<'a, T: Task<'a>>(history: &History, spec: &Spec, task: T) -> 
         Kind::Log => task.run(&Log),
         Kind::Snapshot | Kind::Serializable => unreachable!("transactions are no one object's"),
     }
+}
+
+fn counted<M>(container: M, spec: &Spec) -> Counted<M> {
+    Counted { container, spec: *spec }
 }
 
 struct Run<'a, 'b> {

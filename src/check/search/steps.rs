@@ -72,9 +72,13 @@ impl<'a> Steps<'a> {
     pub fn fill(&self, id: OperationId, steps: &mut Few<Step<'a>>) {
         steps.clear();
         let call = call_of(self.history, id);
-        let split = self.spec.bulk != Bulk::Atomic;
-        match (call.op, call.status) {
+        let (split, status) = (self.spec.bulk != Bulk::Atomic, call.status);
+        match (call.op, status) {
             (_, Status::Full) => {}
+            _ if call.says_count() => {
+                let promises = self.spec.claim(&call).is_some();
+                steps.extend(promises.then_some(Step { call, before: None }));
+            }
             (Op::Dequeue | Op::DequeueBulk, Status::Empty) => self.empty(call, steps),
             (Op::EnqueueBulk, _) if split => self.enqueues(call, steps),
             (Op::DequeueBulk, _) if split => self.dequeues(call, steps),

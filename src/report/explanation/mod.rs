@@ -127,6 +127,21 @@ impl Operations<'_> {
                     ),
                 }
             }
+            OfValues::Miscounted { answer, least, most, lone } => {
+                let answered = format!("{} {}", self.called(*answer), self.answered(*answer));
+                let inside = match (least, most) {
+                    (1, 1) => "one value was".to_string(),
+                    (least, most) if least == most => format!("{least} values were"),
+                    (least, most) => format!("at least {least} and at most {most} values were"),
+                };
+                match lone {
+                    true => format!(
+                        "{answered}, but {inside} inside, and nothing was added or removed \
+                         meanwhile."
+                    ),
+                    false => format!("{answered}, but {inside} inside during the call."),
+                }
+            }
             OfValues::EmptyWhileOutnumbered { removal, addition } => format!(
                 "{} by {} answered empty, but at every instant of the call {} had completed more \
                  enqueues than there were successful dequeues of its values, finished or under \
