@@ -2,8 +2,8 @@
 //! report. [`search`] decides which program that is; `crate::cli` writes the files.
 //!
 //! The adapter and the library are compiled unchanged, with hooks at each access. The program's own
-//! runtime (`code/schedule.c`) stops threads at the hooks, so it also runs against a library that
-//! somebody has changed.
+//! runtime (`code/schedule.c`, `code/hooks.c`) stops threads at the hooks, so it also runs against
+//! a library that somebody has changed.
 //!
 //! - `calls`: Writes the calls of a history and their answers in words and in C.
 //! - `issue`: Writes a bug report for the library's authors, as Markdown to be pasted into an
@@ -108,11 +108,34 @@ pub struct Build {
     pub contract: PathBuf,
 }
 
+/// What a program does before each access to memory.
+#[derive(Clone, Debug, PartialEq)]
+enum Runtime {
+    /// The thread waits for its turn.
+    Schedule(Schedule),
+    /// Nothing: all threads run at once.
+    Free,
+    /// Nothing, and some of what is linked was compiled to call hooks all the same.
+    FreeHooks,
+}
+
+impl Runtime {
+    fn schedule(&self) -> Option<&Schedule> {
+        match self {
+            Runtime::Schedule(schedule) => Some(schedule),
+            _ => None,
+        }
+    }
+
+    fn has_hooks(&self) -> bool {
+        *self != Runtime::Free
+    }
+}
+
 /// A program that may reproduce the finding, as texts.
 #[derive(Clone, Debug)]
 pub struct Draft {
-    /// None if all threads run at once.
-    schedule: Option<Schedule>,
+    runtime: Runtime,
     /// The shell command that compiles it.
     command: String,
     files: Vec<Written>,
@@ -175,27 +198,33 @@ impl<'a> Material<'a> {
         })
     }
 
-    fn draft(&self, schedule: Option<Schedule>) -> Draft {
-        let command = self.command(schedule.is_some());
+    fn draft(&self, runtime: Runtime) -> Draft {
+        let command = self.command(&runtime);
         let program = Program {
             stored: self.stored,
-            schedule: schedule.as_ref(),
+            runtime: &runtime,
             table: self.execution.map(|execution| &execution.table),
             command: &command,
             title: &self.title,
         };
         let mut files = vec![(PathBuf::from(FILE), program.text())];
-        if schedule.is_some() {
-            let runtime = include_str!("code/schedule.c");
-            files.push((PathBuf::from("schedule.c"), runtime.to_string()));
+        let mut of_runtime = |name: &str, text: &str| {
+            files.push((PathBuf::from(name), text.to_string()));
+        };
+        if runtime.has_hooks() {
+            of_runtime("hooks.c", include_str!("code/hooks.c"));
+        }
+        if runtime.schedule().is_some() {
+            of_runtime("schedule.c", include_str!("code/schedule.c"));
         }
         files.extend(self.source.copies().into_iter().chain(self.contract.iter().cloned()));
-        Draft { schedule, command, files }
+        Draft { runtime, command, files }
     }
 
     /// Compiles the adapter and the library with hooks, and the program without. Links without the
     /// compiler's own library of hooks.
-    fn command(&self, is_scheduled: bool) -> String {
+    fn command(&self, runtime: &Runtime) -> String {
+        let is_scheduled = runtime.schedule().is_some();
         let mut of_all = vec!["-O2", "-g", "-pthread"];
         if self.wants_sanitizer() && !is_scheduled {
             of_all.push("-fsanitize=address");
@@ -209,7 +238,7 @@ impl<'a> Material<'a> {
         let linker = &self.units.iter().find(is_cpp).unwrap_or(&self.units[0]).compiler[..];
         let mut own = vec![linker];
         own.extend(of_all.iter());
-        own.extend(is_scheduled.then_some("-mcx16"));
+        own.extend(runtime.has_hooks().then_some("-mcx16"));
         own.extend([&include[..], "-x", "c", "-c", FILE, "-o", "reproducer.o"]);
         let mut link = vec![linker];
         link.extend(of_all[2..].iter());

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::calls;
-use super::turns::{Point, Schedule, Turn};
+use super::turns::{Point, Turn};
+use super::{Runtime, calls};
 use crate::core::columns;
 use crate::core::history::OperationId;
 use crate::core::operation::Op;
@@ -47,7 +47,7 @@ impl Symptom {
 pub struct Program<'a> {
     pub stored: &'a Stored,
     /// None if all threads run at once.
-    pub schedule: Option<&'a Schedule>,
+    pub runtime: &'a Runtime,
     pub table: Option<&'a Interleaving>,
     /// The command that compiles it.
     pub command: &'a str,
@@ -67,11 +67,11 @@ impl Program<'_> {
         text += include_str!("code/common.c");
         text += &self.order();
         text += &self.threads();
-        text += match self.schedule {
+        text += match self.runtime.schedule() {
             Some(_) => include_str!("code/once.c"),
             None => include_str!("code/laps.c"),
         };
-        if self.schedule.is_none() && !self.stored.uninitialised().is_empty() {
+        if self.runtime.schedule().is_none() && !self.stored.uninitialised().is_empty() {
             text += include_str!("code/filling.c");
         }
         text
@@ -87,7 +87,7 @@ impl Program<'_> {
             Symptom::Crash => "ends the process, or uses memory wrongly",
             Symptom::Hang => "does not return from its calls",
         };
-        let way = match self.schedule {
+        let way = match self.runtime.schedule() {
             Some(_) => {
                 "One thread at a time runs, in the order that `turns` below lists; schedule.c sees \
                  to that."
@@ -109,7 +109,7 @@ impl Program<'_> {
     /// Constants that depend on the finding.
     fn constants(&self) -> String {
         let symptom = self.symptom();
-        let is_scheduled = self.schedule.is_some();
+        let is_scheduled = self.runtime.schedule().is_some();
         format!(
             "enum {{\n    THREADS = {},\n    CALLS = {}, // of all threads\n    \
              VALUES = {}, // most values of a call\n    WANTS_ANSWERS = {},\n    \
@@ -134,7 +134,13 @@ impl Program<'_> {
 
     /// The code that orders the threads.
     fn order(&self) -> String {
-        let Some(schedule) = self.schedule else { return include_str!("code/free.c").to_string() };
+        let schedule = match self.runtime {
+            Runtime::Schedule(schedule) => schedule,
+            Runtime::Free => return include_str!("code/free.c").to_string(),
+            Runtime::FreeHooks => {
+                return format!("#include \"hooks.c\"\n\n{}", include_str!("code/free.c"));
+            }
+        };
         let mut text = "// The order: each turn goes on until the thread is about to do that, in \
                         that call.\n// {thread, call, what, size, for the how-manieth time}\n\
                         #include \"schedule.c\"\nstatic const struct turn turns[] = {\n"

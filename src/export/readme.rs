@@ -78,7 +78,7 @@ fn advice(material: &Material, draft: &Draft, tried: &TrialResult) -> String {
                 library's own. `interlap replay` shows it each time (below)."
             .to_string();
     }
-    let way = if draft.schedule.is_some() {
+    let way = if draft.runtime.schedule().is_some() {
         ""
     } else {
         "The moments at which threads were \
@@ -93,7 +93,7 @@ fn advice(material: &Material, draft: &Draft, tried: &TrialResult) -> String {
 }
 
 fn expect(material: &Material, draft: &Draft) -> String {
-    let is_scheduled = draft.schedule.is_some();
+    let is_scheduled = draft.runtime.schedule().is_some();
     let otherwise = match is_scheduled {
         true => {
             "`not reproduced: the schedule could be followed to step N of M`: the library has \
@@ -135,7 +135,7 @@ const FILLED: &str = " An answer of the finding is memory that nobody has writte
                       from a value, the program fills what `malloc` gives with bytes 0xa5.";
 
 fn forced(material: &Material, draft: &Draft) -> String {
-    let Some(schedule) = &draft.schedule else {
+    let Some(schedule) = draft.runtime.schedule() else {
         let mut text = "Threads start together and run at once; nobody knows which of them goes \
                         first. A call waits only for those calls that had returned before it began \
                         in the finding. Each thread dawdles for a random short time before its \
@@ -150,7 +150,7 @@ fn forced(material: &Material, draft: &Draft) -> String {
          until one of its calls is about to do what its turn ends at, say the second 8-byte \
          `SWAP` (compare and exchange); then the thread of the next turn does. The adapter and \
          the library's headers are compiled with `-fsanitize=thread`, so that they call a \
-         function before each access; these functions are in `schedule.c`, not those of \
+         function before each access; these functions are in `hooks.c`, not those of \
          ThreadSanitizer. Nothing is changed in the library: edit it, compile again, and see \
          whether the same order still shows the bug. Accesses are counted by kind and size \
          within a call, so that most changes leave the turns where they are.\n",

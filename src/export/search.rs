@@ -9,7 +9,8 @@ use anyhow::{Context, Result};
 use super::program::Symptom;
 use super::trial::{self, Limits};
 use super::turns::{Schedule, ScheduleBuilder};
-use super::{Draft, Material};
+use super::{Draft, Material, Runtime};
+use crate::adapter::compile::lacks_hooks;
 use crate::finding::Failure;
 use crate::process::fault::FaultKind;
 use crate::trace::frame::DetectedKind;
@@ -130,7 +131,8 @@ pub fn search(
 ) -> Result<(Draft, TrialResult)> {
     let schedules = schedules(material);
     let Some(limit) = limit else {
-        return Ok((material.draft(schedules.into_iter().next()), TrialResult::NotTried));
+        let likeliest = schedules.into_iter().next().map_or(Runtime::Free, Runtime::Schedule);
+        return Ok((material.draft(likeliest), TrialResult::NotTried));
     };
     let started = Instant::now();
     let scratch = crate::core::files::scratch().context("cannot make a temporary directory")?;
@@ -140,7 +142,7 @@ pub fn search(
     let mut probe = Probe { material, directory, started, end, effort, progress };
     match probe.try_forced(schedules)? {
         Some(found) => Ok(found),
-        None => probe.try_free_running(material.draft(None)),
+        None => probe.try_free_running(),
     }
 }
 
@@ -220,7 +222,7 @@ impl Probe<'_> {
             self.effort.forced += 1;
             let Effort { forced, total, .. } = self.effort;
             self.report_progress(&format!("program {forced} of {total} that forces the order"));
-            let draft = self.material.draft(Some(schedule));
+            let draft = self.material.draft(Runtime::Schedule(schedule));
             let [least, compile] = match is_first {
                 true => [FIRST_MIN, COMPILE_MAX],
                 false => [Duration::ZERO, self.left()],
@@ -239,9 +241,14 @@ impl Probe<'_> {
     }
 
     /// Runs a program whose threads run at once, for the rest of the time.
-    fn try_free_running(&mut self, draft: Draft) -> Result<(Draft, TrialResult)> {
-        let limit = COMPILE_MAX;
-        if let Err(words) = self.compile(&draft, limit)? {
+    fn try_free_running(&mut self) -> Result<(Draft, TrialResult)> {
+        let mut draft = self.material.draft(Runtime::Free);
+        let mut compiled = self.compile(&draft, COMPILE_MAX)?;
+        if compiled.as_ref().is_err_and(|words| lacks_hooks(words)) {
+            draft = self.material.draft(Runtime::FreeHooks);
+            compiled = self.compile(&draft, COMPILE_MAX)?;
+        }
+        if let Err(words) = compiled {
             return Ok((draft, TrialResult::DoesNotCompile(words)));
         }
         let [least, most] = LONG_SECONDS;

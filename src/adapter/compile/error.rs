@@ -74,11 +74,16 @@ const HOOKED: &str = "\
     code that is linked here was compiled with -fsanitize=thread, and calls functions that only \
     the controlled engine has: use --engine controlled, or link a build without that flag";
 
+/// Whether a linker or loader misses the hooks that code compiled with -fsanitize=thread calls.
+pub fn lacks_hooks(output: &str) -> bool {
+    output.contains("`__tsan_") || output.contains("symbol: __tsan_")
+}
+
 fn advice(output: &str) -> String {
     let says = |mark: &str| output.contains(mark);
     match () {
         _ if says("recompile with -fPIC") => format!("\n{NOT_PIC}"),
-        _ if says("`__tsan_") || says("symbol: __tsan_") => format!("\n{HOOKED}"),
+        _ if lacks_hooks(output) => format!("\n{HOOKED}"),
         _ if says("undefined reference to") || says("undefined symbol") => {
             format!("\n{MISSING_DEFINITION}")
         }

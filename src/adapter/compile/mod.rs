@@ -34,7 +34,7 @@ use super::sources::{Sources, Tree};
 use command::Commands;
 pub use command::WRAPPED;
 pub use compiler::{Compiler, Language};
-pub use error::{Error, MISSING_DEFINITION};
+pub use error::{Error, MISSING_DEFINITION, lacks_hooks};
 pub use libatomic::needs_libatomic;
 use record::Record;
 pub use stored_flags::unusual_flag;

@@ -1,6 +1,6 @@
 // Makes threads run one at a time, in the order that `turns` lists. The library is compiled with
 // -fsanitize=thread, so that it calls a function __tsan_... at each access to memory, but it is not
-// linked with ThreadSanitizer: these functions are here. A thread goes on until it is about to do
+// linked with ThreadSanitizer: hooks.c has these functions. A thread goes on until it is about to do
 // what its turn ends at (its call number `call`, the `count`-th `act` of that size there); then the
 // thread of the next turn does. Counts begin anew with each call, so that changes of the library
 // elsewhere do not move a turn's end.
@@ -358,7 +358,7 @@ size_t malloc_usable_size(void *memory) {
     return memory == NULL ? 0 : ((struct block *)memory - 1)->size;
 }
 
-// ---- Accesses: what code compiled with -fsanitize=thread calls.
+// ---- Accesses.
 
 // Stacks are nobody else's.
 static int is_on_stack(const volatile void *at) {
@@ -377,7 +377,7 @@ static void plain(const volatile void *at, size_t size, enum act act) {
 static void atomic(const volatile void *at, size_t size, enum act act) {
     if (is_on_stack(at)) return;
     about_to(act, size);
-    if (own != NULL && act != LOAD && act != STORE) drain(own);
+    if (own != NULL && ((act != LOAD && act != STORE) || size == 16)) drain(own);
     look_after(at, size);
 }
 // Whether a store waits in the thread's buffer.
@@ -404,23 +404,12 @@ static int is_own(const volatile void *at, size_t size, uint64_t *value) {
     return 0;
 }
 
-#define PLAIN(N)                                                                                   \
-    void __tsan_read##N(void *p) { plain(p, N, READ); }                                            \
-    void __tsan_write##N(void *p) { plain(p, N, WRITE); }                                          \
-    void __tsan_unaligned_read##N(void *p) { plain(p, N, READ); }                                  \
-    void __tsan_unaligned_write##N(void *p) { plain(p, N, WRITE); }                                \
-    void __tsan_volatile_read##N(void *p) { plain(p, N, READ); }                                   \
-    void __tsan_volatile_write##N(void *p) { plain(p, N, WRITE); }                                 \
-    void __tsan_unaligned_volatile_read##N(void *p) { plain(p, N, READ); }                         \
-    void __tsan_unaligned_volatile_write##N(void *p) { plain(p, N, WRITE); }
-PLAIN(1) PLAIN(2) PLAIN(4) PLAIN(8) PLAIN(16)
-void __tsan_read_range(void *p, size_t size) { plain(p, size, READ); }
-void __tsan_write_range(void *p, size_t size) { plain(p, size, WRITE); }
-void __tsan_vptr_read(void **p) { plain(p, 8, READ); }
-void __tsan_vptr_update(void **p, void *value) { (void)value, plain(p, 8, WRITE); }
-void __tsan_func_entry(void *pc) { (void)pc; }
-void __tsan_func_exit(void) {}
-void __tsan_init(void) {}
+static void fence(int order) {
+    about_to(FENCE, 0);
+    if (own != NULL && order == __ATOMIC_SEQ_CST) drain(own);
+}
+#define HAVE_TURNS
+#include "hooks.c"
 
 // The linker is told to call these instead (--wrap).
 void *__wrap_memcpy(void *to, const void *from, size_t size) {
@@ -435,79 +424,6 @@ void *__wrap_memset(void *to, int value, size_t size) {
     plain(to, size, WRITE);
     return __real_memset(to, value, size);
 }
-
-#define CHANGE(B, T, NAME, EXPRESSION)                                                             \
-    T __tsan_atomic##B##_##NAME(volatile T *p, T value, int order) {                               \
-        (void)order, atomic(p, sizeof(T), EXCHANGE);                                               \
-        T old = LOAD_NOW(p);                                                                       \
-        while (!SWAP_NOW(p, &old, (T)(EXPRESSION))) {}                                             \
-        return old;                                                                                \
-    }
-#define COMPARE(B, T, NAME)                                                                        \
-    int __tsan_atomic##B##_compare_exchange_##NAME(volatile T *p, T *expected, T value, int order, \
-                                                   int order_of_failure) {                         \
-        (void)order, (void)order_of_failure, atomic(p, sizeof(T), SWAP);                           \
-        return SWAP_NOW(p, expected, value);                                                       \
-    }
-#define ATOMIC(B, T)                                                                               \
-    CHANGE(B, T, exchange, value)                                                                  \
-    CHANGE(B, T, fetch_add, old + value)                                                           \
-    CHANGE(B, T, fetch_sub, old - value)                                                           \
-    CHANGE(B, T, fetch_and, old &value)                                                            \
-    CHANGE(B, T, fetch_or, old | value)                                                            \
-    CHANGE(B, T, fetch_xor, old ^ value)                                                           \
-    CHANGE(B, T, fetch_nand, ~(old & value))                                                       \
-    COMPARE(B, T, strong)                                                                          \
-    COMPARE(B, T, weak)                                                                            \
-    T __tsan_atomic##B##_compare_exchange_val(volatile T *p, T expected, T value, int order,       \
-                                              int order_of_failure) {                              \
-        (void)order, (void)order_of_failure, atomic(p, sizeof(T), SWAP);                           \
-        SWAP_NOW(p, &expected, value);                                                             \
-        return expected;                                                                           \
-    }
-#define UP_TO_8(B, T)                                                                              \
-    ATOMIC(B, T)                                                                                   \
-    T __tsan_atomic##B##_load(const volatile T *p, int order) {                                    \
-        uint64_t value;                                                                            \
-        (void)order, atomic(p, sizeof(T), LOAD);                                                   \
-        return is_own(p, sizeof(T), &value) ? (T)value : LOAD_NOW(p);                              \
-    }                                                                                              \
-    void __tsan_atomic##B##_store(volatile T *p, T value, int order) {                             \
-        atomic(p, sizeof(T), STORE);                                                               \
-        if (!waits(p, sizeof(T), value, order)) __atomic_store_n(p, value, __ATOMIC_SEQ_CST);      \
-    }
-#define LOAD_NOW(p) __atomic_load_n(p, __ATOMIC_SEQ_CST)
-#define SWAP_NOW(p, expected, value)                                                               \
-    __atomic_compare_exchange_n(p, expected, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)
-UP_TO_8(8, uint8_t)
-UP_TO_8(16, uint16_t)
-UP_TO_8(32, uint32_t)
-UP_TO_8(64, uint64_t)
-#undef LOAD_NOW
-#undef SWAP_NOW
-
-typedef unsigned __int128 uint128;
-static int swap16(volatile uint128 *p, uint128 *expected, uint128 value) {
-    uint128 seen = __sync_val_compare_and_swap(p, *expected, value), wanted = *expected;
-    return *expected = seen, seen == wanted;
-}
-#define LOAD_NOW(p) __sync_val_compare_and_swap((volatile uint128 *)(p), 0, 0)
-#define SWAP_NOW swap16
-ATOMIC(128, uint128)
-uint128 __tsan_atomic128_load(const volatile uint128 *p, int order) {
-    (void)order, atomic(p, 16, LOAD);
-    if (own != NULL) drain(own);
-    return LOAD_NOW(p);
-}
-void __tsan_atomic128_store(volatile uint128 *p, uint128 value, int order) {
-    __tsan_atomic128_exchange(p, value, order);
-}
-void __tsan_atomic_thread_fence(int order) {
-    about_to(FENCE, 0);
-    if (own != NULL && order == __ATOMIC_SEQ_CST) drain(own);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-}
-void __tsan_atomic_signal_fence(int order) { (void)order; }
 
 // ---- Locks, and what waits. A lock is asked for when its turn comes; the lock itself is real.
 
