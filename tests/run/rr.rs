@@ -374,9 +374,11 @@ fn a_real_recording_is_made_replayed_and_stopped_at_the_stamp() {
     let stored = Stored::load(&finding).expect("a finding");
     let (start, end) = (stored.boxes()[0].start, stored.boxes()[0].end.expect("it ended"));
     let gdb = |op: &str, more: &[&str]| tool.replay(&finding).args(["--op", op]).args(more).run();
-    // In the adapter's function, which the harness calls behind the marker.
+    // In the method that the harness calls behind the marker.
     let entered = gdb("A", &["--", "-nx", "-batch", "-ex", "bt", "-ex", "info threads"]);
-    entered.expect(0, &["A  thread", "interlap.hpp:", "perform", "\"thread 0\""]);
+    entered.expect(0, &["A  thread", "#0  targets::UnorderedSet", "perform"]);
+    let names = ["(thread 0)", "\"thread 0\""];
+    assert!(names.iter().any(|name| entered.out.contains(name)), "{}", entered.all());
     let look = ["-nx", "-batch", "-ex", "p $rdx", "-ex", "bt"];
     let back = ["-ex", "reverse-continue", "-ex", "p $rdx"];
     let stamps = [format!("$1 = {end}\n"), format!("$2 = {start}\n")];
@@ -446,6 +448,41 @@ fn a_target_that_dies_under_a_real_rr_is_a_finding() {
     answer.expect(1, &["SIGABRT"]);
     assert!(recorded(&answer).last.is_some());
     tool.replay(answer.finding()).expect(1, &["it can be replayed to its end"]);
+}
+
+/// Two locks, taken in two orders.
+const TWO_LOCKS: &str = r#"
+#include <deque>
+#include <mutex>
+#include <interlap.hpp>
+struct Target {
+    static constexpr auto model = "fifo";
+    std::mutex first, second;
+    std::deque<int64_t> values;
+    void enqueue(int64_t value) {
+        std::lock_guard<std::mutex> one(first), two(second);
+        values.push_back(value);
+    }
+    bool dequeue(int64_t &value) {
+        std::lock_guard<std::mutex> one(second), two(first);
+        if (values.empty()) return false;
+        value = values.front();
+        values.pop_front();
+        return true;
+    }
+};
+INTERLAP_TARGET(Target)
+"#;
+
+#[test]
+fn the_threads_of_a_real_hang_are_shown_where_they_wait() {
+    let Some(recorder) = real() else { return };
+    let tool = Tool::new();
+    let run = tool.fuzz_text("locks.cpp", TWO_LOCKS).within("120s").findings(1).jobs(1);
+    let answer = under(&recorder, run.with("--hang 3s"));
+    answer.expect(1, &["hang"]);
+    let ended = tool.replay(answer.finding()).args(["--gdb", "--", "-nx", "-batch"]).run();
+    ended.expect(0, &["Target::enqueue", "Target::dequeue"]);
 }
 
 #[test]

@@ -19,6 +19,9 @@ const NO_COMMANDS: &str = "Undefined command: \"when\"";
 
 /// More events than the threads of a process can take to end: 64 callers and a few others.
 const EXITS_MAX: u64 = 400;
+/// So many events before the first exit a replay may stop, the last first: rr stops before the
+/// event after the one it is told, but not at every event.
+const BEFORE_EXIT: [u64; 6] = [2, 3, 4, 6, 10, 20];
 /// Events between two exits of threads that were killed together.
 const BETWEEN_EXITS_MAX: usize = 2;
 
@@ -92,8 +95,9 @@ pub fn locate(
     Ok(located)
 }
 
-/// The last event before the threads of a process that was killed ended, one after the other. It
-/// is read from rr's list of the recording's last events, up to `last`; none if that is not so.
+/// The latest event at which a replay stops before the threads of a process that was killed ended,
+/// one after the other. It is read from rr's list of the recording's last events, up to `last`, and
+/// tried; none if there is none.
 pub fn before_exits(
     rr: &Rr,
     recording: &Path,
@@ -108,7 +112,19 @@ pub fn before_exits(
     command.stdout(File::create(&listed).ok()?).stderr(std::process::Stdio::null());
     replay::run_limited(&mut command, time_max, stop).ok()?;
     let text = String::from_utf8_lossy(&std::fs::read(&listed).ok()?).into_owned();
-    first_exit(&text)?.checked_sub(1)
+    let exit = first_exit(&text)?;
+    let stops_early = |event: &u64| {
+        let replayed = replayed(rr, recording, Some(*event), &[], time_max, stop);
+        let reached = replayed.ok().and_then(|(text, _)| reached(&text));
+        reached.is_some_and(|reached| reached < exit)
+    };
+    BEFORE_EXIT.into_iter().filter_map(|back| exit.checked_sub(back)).find(stops_early)
+}
+
+/// The event at which rr says that it stopped.
+fn reached(text: &str) -> Option<u64> {
+    let said = text.lines().find(|line| line.contains("Reached target process"))?;
+    said.trim().trim_end_matches('.').rsplit(' ').next()?.parse().ok()
 }
 
 /// The first of the exits at the end of a list of events. Others may lie between two of them.
@@ -140,14 +156,28 @@ fn pass(
     stop: &AtomicBool,
 ) -> Result<(String, ExitStatus)> {
     let scratch = crate::core::files::scratch().context("cannot make a temporary directory")?;
-    let (script, said) = (scratch.path().join("pass.gdb"), scratch.path().join("said"));
+    let script = scratch.path().join("pass.gdb");
     std::fs::write(&script, commands).context("cannot write the commands for gdb")?;
-    let words = rr.replay_words(None, None, recording);
     let mut source = OsString::from("source ");
     source.push(&script);
+    replayed(rr, recording, None, &["-ex".into(), source], time_max, stop)
+}
+
+/// The output of a replay from an event on, by a gdb with these arguments.
+fn replayed(
+    rr: &Rr,
+    recording: &Path,
+    event: Option<u64>,
+    gdb: &[OsString],
+    time_max: Duration,
+    stop: &AtomicBool,
+) -> Result<(String, ExitStatus)> {
+    let scratch = crate::core::files::scratch().context("cannot make a temporary directory")?;
+    let said = scratch.path().join("said");
+    let words = rr.replay_words(event, None, recording);
     let mut command = Command::new(&words[0]);
     // rr connects gdb to the replay before the first -ex that may be a `continue`. An empty one is.
-    command.args(&words[1..]).args(["--", "-nx", "-batch", "-ex", "", "-ex"]).arg(source);
+    command.args(&words[1..]).args(["--", "-nx", "-batch", "-ex", ""]).args(gdb);
     let output = File::create(&said).context("cannot make a temporary file")?;
     command.stderr(output.try_clone()?).stdout(output);
     let status = replay::run_limited(&mut command, time_max, stop)?;
@@ -261,6 +291,12 @@ mod tests {
         assert_eq!(first_exit(&text), Some(104));
         assert_eq!(first_exit(&events(&["EXIT", sched, futex, futex])), None);
         assert_eq!(first_exit(""), None);
+    }
+
+    #[test]
+    fn the_event_that_a_replay_reached_is_read() {
+        let said = "\n------\n ---> Reached target process 2724 at event 1497.\n------\n";
+        assert_eq!((reached(said), reached("rr: no such event")), (Some(1497), None));
     }
 
     #[test]

@@ -34,6 +34,8 @@ pub struct Operation {
     pub start: u64,
     /// Its line in the legend: letter, thread, call, answer, times.
     pub words: String,
+    /// The name of the operation, which the adapter's method mostly has.
+    pub method: &'static str,
     /// An event of the recording shortly before it.
     pub event: Option<u64>,
 }
@@ -72,6 +74,17 @@ impl Script {
         )
     }
 
+    /// Stops at the method of the operation at which the program is.
+    fn methods(&self) -> String {
+        let mut text = "\ndefine interlap--method\n".to_string();
+        for (k, Operation { method, .. }) in (1..).zip(&self.operations) {
+            let stop = format!("tbreak {method} if $_thread == $il_thread");
+            let stop = format!("with breakpoint pending off -- with language c++ -- {stop}");
+            line(&mut text, format_args!("  if $il_at == {k}\n    {stop}\n  end"));
+        }
+        text + "end\ndocument interlap--method\n(Part of other commands.)\nend\n"
+    }
+
     /// The operations, as variables and commands.
     fn table(&self) -> String {
         let mut text = format!("\nset $il_count = {}\n", self.operations.len());
@@ -91,6 +104,9 @@ impl Script {
             text += "  end\n";
         }
         text += "end\ndocument interlap--select\n(Part of other commands.)\nend\n";
+        if matches!(self.program, Program::Recording { .. }) {
+            text += &self.methods();
+        }
         text += "\ndefine interlap--tell\n";
         for (k, operation) in (1..).zip(&self.operations) {
             let words = literal(&operation.words);
@@ -126,13 +142,18 @@ document interlap--reach
 (Part of other commands: the program is at this operation.)
 end
 
-# From where an operation begins into the target's code.
+# From where an operation begins into the target's code: what calls the adapter's method, then that,
+# if there is one of this name.
 define interlap--enter
   if $_thread != 0
     set $il_thread = $_thread
     with language c++ -- set $il_call = *(unsigned long *)&interlap_call
     with language c++ -- tbreak *$il_call if $_thread == $il_thread
     continue
+    interlap--method
+    with language c -- tbreak *interlap_op_end if $_thread == $il_thread
+    continue
+    delete breakpoints $bpnum
   end
 end
 document interlap--enter
@@ -188,7 +209,7 @@ mod tests {
 
     fn operation(start: u64, event: Option<u64>) -> Operation {
         let words = "A  thread 1   get(\"50 %\\n\") -> ok".to_string();
-        Operation { start, words, event }
+        Operation { start, words, method: "get", event }
     }
 
     fn script(program: Program, event: Option<u64>) -> String {

@@ -110,8 +110,10 @@ fn operations(stored: &Stored) -> impl Iterator<Item = Operation> {
     let (history, ids) = (&stored.round.history, stored.shown());
     let stamps = Unit { factor: 1.0, name: "", is_absolute: true };
     let words = timeline::legend(history, &ids, None, stamps, &Interner::default());
-    let starts = ids.into_iter().map(|id| history.operation(id).start);
-    starts.zip(words).map(|(start, words)| Operation { start, words, event: None })
+    ids.into_iter().zip(words).map(|(id, words)| {
+        let operation = history.operation(id);
+        Operation { start: operation.start, words, method: operation.op.name(), event: None }
+    })
 }
 
 /// Where the user wants to stop.
