@@ -360,6 +360,13 @@ impl Op {
             || matches!(self, QueueEmpty | StackEmpty | DequeEmpty | PriorityEmpty)
     }
 
+    /// Whether an answer says only how many values are inside, or that they are too few.
+    #[inline]
+    pub fn says_count(self, status: Status) -> bool {
+        let is_too_few = (self == Op::DequeueBulk) & (status == Status::Failed);
+        is_too_few || self.counts_values() && !status.is_open()
+    }
+
     /// Whether the operation answers with a bool.
     pub fn is_question(self) -> bool {
         use Op::*;

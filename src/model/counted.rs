@@ -74,13 +74,6 @@ impl<'a, M: Counts<Call<'a>>> Counted<M> {
     }
 }
 
-impl Call<'_> {
-    /// Whether it only says how many values are inside.
-    pub fn says_count(&self) -> bool {
-        self.op.counts_values() || (self.op, self.status) == (Op::DequeueBulk, Status::Failed)
-    }
-}
-
 impl<'a, M: Counts<Call<'a>>> Model<Call<'a>> for Counted<M> {
     type State = M::State;
 
@@ -89,7 +82,7 @@ impl<'a, M: Counts<Call<'a>>> Model<Call<'a>> for Counted<M> {
     }
 
     fn step(&self, state: &M::State, call: &Call<'a>, next: &mut Vec<M::State>) {
-        if !call.says_count() {
+        if !call.op.says_count(call.status) {
             return self.container.step(state, call, next);
         }
         let fits = self.spec.claim(call).is_none_or(|claim| self.fits(claim, state));
@@ -116,7 +109,7 @@ impl<'a, M: Counts<Call<'a>>> Model<Call<'a>> for Counted<M> {
         open: &[&Call<'a>],
         waits: &mut [bool],
     ) {
-        if !open.iter().any(|call| call.says_count()) {
+        if !open.iter().any(|call| call.op.says_count(call.status)) {
             self.container.may_wait(state, due, open, waits);
         }
     }

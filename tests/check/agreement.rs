@@ -183,8 +183,7 @@ fn pool() {
 }
 
 /// Sizes, and bulk removals that fail because too few values are inside.
-#[test]
-fn sizes() {
+fn compare_sizes(histories: usize) {
     let sized = |models: &[&str], shape: Shape| {
         for size in ["none", "lone", "upper", "exact"] {
             let with = |model: &&str| {
@@ -192,7 +191,7 @@ fn sizes() {
                 format!("{model}{option}size={size}")
             };
             let models: Vec<String> = models.iter().map(with).collect();
-            compare_small(&models.iter().map(String::as_str).collect::<Vec<_>>(), shape, 20_000);
+            compare_small(&models.iter().map(String::as_str).collect::<Vec<_>>(), shape, histories);
         }
     };
     let counts = Shape { counts: 20, ..SMALL };
@@ -200,7 +199,13 @@ fn sizes() {
     sized(&["lifo", "lifo:empty=none", "deque", "priority-queue"], counts);
     let bulk = Shape { bulk: 40, threads: (2, 3), operations: (3, 6), counts: 10, ..SMALL };
     sized(&["fifo", "fifo:bulk=atomic", "fifo-per-producer", "fifo-per-producer:bulk=run"], bulk);
-    sized(&["pool"], bulk);
+    sized(&["fifo-relaxed", "pool"], bulk);
+    sized(&["fifo", "fifo-relaxed:k=3", "pool"], Shape { duplicates: 50, ..bulk });
+}
+
+#[test]
+fn sizes() {
+    compare_sizes(10_000);
 }
 
 /// A stack or a deque of which no order is promised.
@@ -381,6 +386,7 @@ fn a_million_of_each() {
         compare_small(&specs, SMALL, MILLION);
     }
     compare_small(&PER_PRODUCER, SMALL, MILLION);
+    compare_sizes(MILLION / 10);
     let bulk = Shape { bulk: 40, threads: (2, 3), operations: (3, 6), ..SMALL };
     for of in ["fifo", "fifo-per-producer"] {
         let specs = ["element", "run", "atomic"].map(|bulk| format!("{of}:bulk={bulk}"));

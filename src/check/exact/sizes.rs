@@ -8,7 +8,7 @@ use crate::check::data::values::{added_by, taken_by};
 use crate::check::explanation::{Explanation, OfValues};
 use crate::check::verdict::Witness;
 use crate::core::history::{History, Operation, OperationId, Thread};
-use crate::core::operation::{Op, Status};
+use crate::core::operation::Op;
 use crate::model::{Claim, Size, Spec};
 
 /// A claim under way.
@@ -36,8 +36,7 @@ struct Inside {
 /// What an operation says of how many values are inside.
 fn claim(thread: &Thread, operation: &Operation) -> Option<Claim> {
     let Operation { op, status, .. } = *operation;
-    let may_say = op.counts_values() | ((op == Op::DequeueBulk) & (status == Status::Failed));
-    if !may_say {
+    if !op.says_count(status) {
         return None;
     }
     Claim::of(op, status, thread.args(operation), thread.results(operation))

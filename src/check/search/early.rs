@@ -74,11 +74,17 @@ fn early(
         Kind::Fifo | Kind::FifoRelaxed => moves_one_by_one(history, spec),
         _ => false,
     };
-    if !additions_commute || any_claim(history, spec) {
+    let is_counted = any_claim(history, spec);
+    let has_one_order = matches!(spec.kind, Kind::Fifo | Kind::FifoRelaxed);
+    if !additions_commute || is_counted && has_one_order && !counts_unsettled(history, spec) {
         return FxHashSet::default();
     }
-    let mut early = additions_without_harm(history, not_promised);
-    if counts_slots(history, spec) {
+    let mut early = additions_without_harm(history, |id, operation| {
+        let Operation { op, status, .. } = *operation;
+        let is_empty = op.removes() && status == Status::Empty && !not_promised.contains(&id);
+        is_empty || is_counted && op.says_count(status)
+    });
+    if !is_counted && counts_slots(history, spec) {
         let is_open = |id: &OperationId| {
             let operation = history.operation(*id);
             operation.op.removes() && operation.status.is_open()
@@ -93,33 +99,42 @@ pub fn moves_one_by_one(history: &History, spec: &Spec) -> bool {
     spec.bulk != Bulk::Atomic || !any_bulk(history)
 }
 
+/// Whether an [`UnsettledQueue`] can say how many values it holds: each is added and taken at an
+/// instant of its own, and none by a removal without an answer.
+///
+/// [`UnsettledQueue`]: super::unsettled_queue::UnsettledQueue
+pub fn counts_unsettled(history: &History, spec: &Spec) -> bool {
+    matches!(spec.kind, Kind::Fifo | Kind::FifoRelaxed)
+        && moves_one_by_one(history, spec)
+        && !any_open(history)
+}
+
 /// Whether removals without an answer may take values of a queue, one by one.
 pub fn counts_slots(history: &History, spec: &Spec) -> bool {
     spec.kind != Kind::Pool && any_open(history) && moves_one_by_one(history, spec)
 }
 
-/// The additions that overlap no answer that is promised to find the structure empty, and of those
-/// that need not have happened none where the history ends so.
+/// The additions that overlap no answer that `looks` at what is inside, and of those that need not
+/// have happened none where the history ends with an empty structure.
 fn additions_without_harm(
     history: &History,
-    not_promised: &FxHashSet<OperationId>,
+    looks: impl Fn(OperationId, &Operation) -> bool,
 ) -> FxHashSet<OperationId> {
-    let (mut empty, mut under_way) = (0, Few::<OperationId>::new());
+    let (mut looking, mut under_way) = (0, Few::<OperationId>::new());
     let mut additions = FxHashSet::default();
     for event in Events::new(history) {
         let Operation { op, status, .. } = *event.operation;
-        let is_empty = op.removes() && status == Status::Empty && !not_promised.contains(&event.id);
-        match (is_empty, event.returns) {
-            (true, true) => empty -= 1,
+        match (looks(event.id, event.operation), event.returns) {
+            (true, true) => looking -= 1,
             (true, false) => {
-                empty += 1;
+                looking += 1;
                 under_way.drain(..).for_each(|id| {
                     additions.remove(&id);
                 });
             }
             (false, true) => under_way.retain(|id| *id != event.id),
             (false, false) => {
-                let does_harm = empty > 0 || history.drained && status.is_open();
+                let does_harm = looking > 0 || history.drained && status.is_open();
                 if op.adds() && !does_harm {
                     under_way.push(event.id);
                     additions.insert(event.id);

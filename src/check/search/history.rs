@@ -2,7 +2,7 @@
 //! number of operations that overlap. The first response that no configuration survives is the
 //! witness.
 
-use super::early::{Early, counts_slots, moves_one_by_one};
+use super::early::{Early, counts_slots, counts_unsettled, moves_one_by_one};
 use super::frontier::{MANY, Search, or_wider};
 use super::minimize_witness;
 use super::position::Position;
@@ -50,11 +50,10 @@ pub fn check(history: &History, spec: &Spec, values: Option<&Values>, limits: &L
 fn search(history: &History, spec: &Spec, values: Option<&Values>, limits: &Limits) -> Verdict {
     let steps = Steps::new(history, spec, values);
     match spec.kind {
-        // How many are inside is known only where each value goes in and out at an instant.
-        _ if sizes::any_claim(history, spec) => {
-            if !steps.knows_producers() {
-                return Verdict::Inconclusive(Undecided::CountsEqualValues);
-            }
+        _ if sizes::any_claim(history, spec) && !steps.knows_producers() => {
+            Verdict::Inconclusive(Undecided::CountsEqualValues)
+        }
+        _ if sizes::any_claim(history, spec) && !counts_unsettled(history, spec) => {
             with_object(history, spec, Run { history, spec, steps: &steps, limits })
         }
         _ if !steps.knows_producers() => {

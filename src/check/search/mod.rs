@@ -11,6 +11,8 @@
 //! - `journal`: Searches a journal of operations under any sequential object: a user's model,
 //!   transactions, streams.
 //! - `keyed`: Searches histories of keys (map, register, kv), each key for itself.
+//! - `leaving`: When the values of a queue leave that is asked how many it holds: what is not in
+//!   yet cannot leave before what is.
 //! - `minimize_witness`: Minimizes the witness of a history that the general search found no order
 //!   for: finds the few operations of a queue, stack or deque that already contradict each other.
 //! - `parallel`: Judges independent keys on several threads.
@@ -40,6 +42,7 @@ pub mod frontier;
 pub mod history;
 pub mod journal;
 pub mod keyed;
+pub mod leaving;
 pub mod minimize_witness;
 pub mod parallel;
 pub mod position;

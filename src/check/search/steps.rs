@@ -75,7 +75,7 @@ impl<'a> Steps<'a> {
         let (split, status) = (self.spec.bulk != Bulk::Atomic, call.status);
         match (call.op, status) {
             (_, Status::Full) => {}
-            _ if call.says_count() => {
+            (op, _) if op.counts_values() || op.says_count(status) => {
                 let promises = self.spec.claim(&call).is_some();
                 steps.extend(promises.then_some(Step { call, before: None }));
             }

@@ -12,9 +12,13 @@
 //! A removal without an answer is a number of slots: values that it may take. One takes a slot when
 //! it is in the way of an answer, no earlier.
 //!
+//! Where an answer says how many values are inside, it matters which had come in by then: these are
+//! older than all that come in later (epochs). Such an answer wants no slots.
+//!
 //! Of an atomic bulk call the values are neighbours, which this object does not know; each
 //! producer's are in any case.
 
+use super::leaving::Leaving;
 use crate::check::data::events::Events;
 use crate::check::data::small::Few;
 use crate::check::data::values::{added_by, taken_by};
@@ -27,6 +31,8 @@ use rustc_hash::FxHashMap;
 const ANYBODY: u32 = u32::MAX;
 
 pub struct UnsettledQueue {
+    /// What the number of values inside promises.
+    spec: Spec,
     k: usize,
     has_one_order: bool,
     /// Whether values of a bulk call that are next to each other are more than each of them.
@@ -40,11 +46,15 @@ pub struct UnsettledQueue {
     surplus: FxHashMap<i64, i64>,
     /// How many more are added than are an answer.
     untaken: usize,
+    /// When the values leave, where values are counted and one tells what others may do.
+    leaving: Option<Leaving>,
 }
 
 /// A value inside, and the call that added it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Added {
+    /// How often the values were counted before, as far as that orders those that are inside.
+    epoch: u32,
     call: u32,
     value: i64,
 }
@@ -57,14 +67,17 @@ pub struct Inside {
     gone: u32,
     /// How many values removals without an answer may take, those that are gone among them.
     slots: u32,
-    /// By call; of one call in its order.
+    /// By epoch and call; of one call in its order.
     others: Vec<Added>,
+    /// That of the values that come in next.
+    epoch: u32,
 }
 
 impl UnsettledQueue {
     pub fn new(history: &History, spec: &Spec) -> UnsettledQueue {
         let counts = history.threads.iter().map(|thread| thread.operations().len());
         let mut queue = UnsettledQueue {
+            spec: *spec,
             k: if spec.kind == Kind::FifoRelaxed { spec.k as usize } else { 1 },
             has_one_order: spec.kind != Kind::FifoPerProducer,
             has_runs: spec.bulk == Bulk::Run,
@@ -73,6 +86,7 @@ impl UnsettledQueue {
             producers: Vec::new(),
             surplus: FxHashMap::default(),
             untaken: 0,
+            leaving: Leaving::new(history, spec),
         };
         for event in Events::new(history) {
             let thread = &history.threads[event.id.thread as usize];
@@ -102,16 +116,37 @@ impl UnsettledQueue {
     pub fn add(&self, state: &Inside, call: &Call) -> Inside {
         let number = self.calls[call.id.thread as usize][call.id.index as usize];
         let mut after = state.clone();
-        let at = after.others.partition_point(|added| added.call <= number);
-        let added = call.added().iter().map(|value| Added { call: number, value: *value });
+        let epoch = after.epoch;
+        let at = after.others.partition_point(|a| (a.epoch, a.call) <= (epoch, number));
+        let values = call.added().iter();
+        let added = values.map(|value| Added { epoch, call: number, value: *value });
         after.others.splice(at..at, added);
         after
     }
 
-    /// Whether all values of a call are older than those of a later one.
-    fn is_before(&self, call: u32, later: u32) -> bool {
+    /// The values are counted: what comes in from now on is younger than all that is inside. None
+    /// where some of that leaves too early.
+    fn counted(&self, state: &Inside, call: &Call) -> Option<Inside> {
+        let values = || state.settled.iter().chain(state.others.iter().map(|added| &added.value));
+        if let Some(leaving) = &self.leaving
+            && !leaving.allows(values(), call.id)
+        {
+            return None;
+        }
+        let mut after = state.clone();
+        after.epoch += u32::from(self.has_one_order);
+        after.number_epochs();
+        Some(after)
+    }
+
+    /// Whether a value is surely older than one of another call.
+    fn is_before(&self, older: &Added, younger: &Added) -> bool {
+        let (call, later) = (older.call, younger.call);
         match self.has_one_order {
-            true => self.ends[call as usize] <= later,
+            true => {
+                let came_first = older.epoch < younger.epoch && call != later;
+                came_first || self.ends[call as usize] <= later
+            }
             false => {
                 call < later && self.producers[call as usize] == self.producers[later as usize]
             }
@@ -121,10 +156,10 @@ impl UnsettledQueue {
     /// The value at a place of `others` is taken; all that are older are settled, or gone where
     /// they would be too many.
     fn take(&self, state: &Inside, at: usize) -> Option<Inside> {
-        let call = state.others[at].call;
+        let taken = &state.others[at];
         let mut after = Inside { others: Vec::new(), ..state.clone() };
         for (place, other) in state.others.iter().enumerate() {
-            if self.is_before(other.call, call) || other.call == call && place < at {
+            if self.is_before(other, taken) || other.call == taken.call && place < at {
                 after.settled.push(other.value);
             } else if place != at {
                 after.others.push(*other);
@@ -138,6 +173,7 @@ impl UnsettledQueue {
     /// One state for all that are the same; none if more is gone than can be.
     fn tidied(&self, mut state: Inside) -> Option<Inside> {
         state.settled.sort_unstable();
+        state.number_epochs();
         if state.gone as usize == state.settled.len() {
             if !state.settled.drain(..).all(|value| self.is_left(value)) {
                 return None;
@@ -156,7 +192,7 @@ impl UnsettledQueue {
         fits: impl Fn(i64) -> bool,
         mut pass_on: impl FnMut(u32, Inside),
     ) {
-        let Inside { settled, others, gone, slots } = state;
+        let Inside { settled, others, gone, slots, .. } = state;
         for (at, value) in settled.iter().enumerate().filter(|_| settled.len() > *gone as usize) {
             if fits(*value) && (at == 0 || settled[at - 1] != *value) {
                 let mut after = state.clone();
@@ -166,7 +202,7 @@ impl UnsettledQueue {
         }
         let most = self.k + *slots as usize - settled.len();
         for (at, added) in others.iter().enumerate().filter(|(_, added)| fits(added.value)) {
-            let older = others.iter().filter(|other| self.is_before(other.call, added.call));
+            let older = others.iter().filter(|other| self.is_before(other, added));
             let older = older.take(most).count();
             if older == most && self.has_one_order {
                 // There are as many before those that come after.
@@ -193,6 +229,7 @@ impl UnsettledQueue {
         let gone = (gone + after.settled.drain(..).count()) as u32;
         after.gone = 0;
         after.slots = after.slots.checked_sub(gone)?;
+        after.number_epochs();
         Some(after)
     }
 
@@ -214,6 +251,21 @@ impl UnsettledQueue {
     }
 }
 
+impl Inside {
+    /// Numbers the epochs of what is inside from 0 on.
+    fn number_epochs(&mut self) {
+        if self.epoch == 0 {
+            return;
+        }
+        let (mut number, mut last) = (0, self.others.first().map_or(self.epoch, |a| a.epoch));
+        for added in &mut self.others {
+            number += u32::from(added.epoch > last);
+            last = std::mem::replace(&mut added.epoch, number);
+        }
+        self.epoch = number + u32::from(self.epoch > last);
+    }
+}
+
 impl Model<Call<'_>> for UnsettledQueue {
     type State = Inside;
 
@@ -223,7 +275,12 @@ impl Model<Call<'_>> for UnsettledQueue {
 
     /// Each value that a call removes is a step.
     fn step(&self, state: &Inside, call: &Call, next: &mut Vec<Inside>) {
-        if call.status == Status::Empty {
+        if let Some(claim) = self.spec.claim(call) {
+            let count = (state.settled.len() + state.others.len()) as i64;
+            if claim.fits(count, count) {
+                next.extend(self.counted(state, call));
+            }
+        } else if call.status == Status::Empty {
             next.extend(self.emptied(state, call.queue));
         } else if !call.op.removes() {
             next.push(self.add(state, call));

@@ -200,7 +200,12 @@ fn answers(exercise: &Exercise, op: Op, offer: &Offer, gaps: &mut Vec<Gap>) {
     if given(AnswerKind::Unsaid) {
         return;
     }
+    // One that takes all it is asked for, or nothing, takes no part.
+    let is_whole = op == Op::DequeueBulk && given(AnswerKind::Failed);
     for outcome in expected(op, offer.capacity > 0) {
+        if is_whole && outcome == AnswerKind::Part {
+            continue;
+        }
         // A bulk call that added only some of its values found the structure full.
         let is_bulk_full = (op, outcome) == (Op::EnqueueBulk, AnswerKind::Full);
         if given(outcome) || is_bulk_full && given(AnswerKind::Part) {
