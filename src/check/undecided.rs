@@ -24,9 +24,6 @@ pub enum Undecided {
     NotOfStreams(Op),
     /// A history of one thread has several.
     SeveralThreads,
-    /// A queue says how many values it holds, and one that was added twice hides what its promises
-    /// are about.
-    CountsEqualValues,
     /// A commit may have had any timestamp.
     LacksTimestamp,
     /// A client's operation of that number belongs to no transaction.

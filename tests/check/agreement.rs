@@ -200,12 +200,14 @@ fn compare_sizes(histories: usize) {
     let bulk = Shape { bulk: 40, threads: (2, 3), operations: (3, 6), counts: 10, ..SMALL };
     sized(&["fifo", "fifo:bulk=atomic", "fifo-per-producer", "fifo-per-producer:bulk=run"], bulk);
     sized(&["fifo-relaxed", "pool"], bulk);
-    sized(&["fifo", "fifo-relaxed:k=3", "pool"], Shape { duplicates: 50, ..bulk });
+    let equal = Shape { duplicates: 50, ..bulk };
+    sized(&["fifo", "fifo-relaxed:k=3", "pool", "fifo-per-producer:bulk=run"], equal);
+    sized(&["fifo:bulk=run", "fifo-per-producer:empty=count"], Shape { pending: 30, ..equal });
 }
 
 #[test]
 fn sizes() {
-    compare_sizes(10_000);
+    compare_sizes(4_000);
 }
 
 /// A stack or a deque of which no order is promised.
@@ -326,9 +328,12 @@ fn histories_that_add_a_value_twice() {
 #[test]
 fn no_short_history_is_undecided() {
     let keyed = ["set", "range-set", "map", "kv", "register", "counter", "log"];
-    let specs = containers().into_iter().chain(keyed.map(str::to_string));
+    let sized = ["fifo", "fifo-relaxed", "fifo-per-producer", "pool", "lifo", "deque"]
+        .map(|kind| format!("{kind}:size=exact"));
+    let specs = containers().into_iter().chain(keyed.map(str::to_string)).chain(sized);
     for (at, text) in specs.enumerate() {
         let spec = spec(&text);
+        let counts = if text.contains("size") { 25 } else { 0 };
         let mut random = Random::new(500 + at as u64);
         for number in 0..crate::how_many(300) {
             let many = [(12, 0, 1), (4, 50, 3), (3, 50, 12)];
@@ -337,7 +342,7 @@ fn no_short_history_is_undecided() {
             let elements = if text.contains("count") { elements.min(3) } else { elements };
             let (duplicates, pending) = ([0, 50, 95][number / 3 % 3], [0, 60][number / 9 % 2]);
             let shape = Shape { kind: spec.kind, threads: (2, threads), bulk, elements, ..SMALL };
-            let shape = Shape { operations: (9, 12), duplicates, pending, ..shape };
+            let shape = Shape { operations: (9, 12), duplicates, pending, counts, ..shape };
             let history = history(shape, &mut random);
             let verdict = check(&history, &spec, &Limits::default());
             let is_decided = !matches!(verdict, Verdict::Inconclusive(_));

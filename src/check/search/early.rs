@@ -75,8 +75,7 @@ fn early(
         _ => false,
     };
     let is_counted = any_claim(history, spec);
-    let has_one_order = matches!(spec.kind, Kind::Fifo | Kind::FifoRelaxed);
-    if !additions_commute || is_counted && has_one_order && !counts_unsettled(history, spec) {
+    if !additions_commute {
         return FxHashSet::default();
     }
     let mut early = additions_without_harm(history, |id, operation| {
@@ -84,7 +83,7 @@ fn early(
         let is_empty = op.removes() && status == Status::Empty && !not_promised.contains(&id);
         is_empty || is_counted && op.says_count(status)
     });
-    if !is_counted && counts_slots(history, spec) {
+    if counts_slots(history, spec) {
         let is_open = |id: &OperationId| {
             let operation = history.operation(*id);
             operation.op.removes() && operation.status.is_open()
@@ -99,19 +98,11 @@ pub fn moves_one_by_one(history: &History, spec: &Spec) -> bool {
     spec.bulk != Bulk::Atomic || !any_bulk(history)
 }
 
-/// Whether an [`UnsettledQueue`] can say how many values it holds: each is added and taken at an
-/// instant of its own, and none by a removal without an answer.
-///
-/// [`UnsettledQueue`]: super::unsettled_queue::UnsettledQueue
-pub fn counts_unsettled(history: &History, spec: &Spec) -> bool {
-    matches!(spec.kind, Kind::Fifo | Kind::FifoRelaxed)
-        && moves_one_by_one(history, spec)
-        && !any_open(history)
-}
-
-/// Whether removals without an answer may take values of a queue, one by one.
+/// Whether removals without an answer may take values of a queue, one by one, and nobody asks how
+/// many are left.
 pub fn counts_slots(history: &History, spec: &Spec) -> bool {
-    spec.kind != Kind::Pool && any_open(history) && moves_one_by_one(history, spec)
+    let is_counted = any_claim(history, spec);
+    spec.kind != Kind::Pool && any_open(history) && moves_one_by_one(history, spec) && !is_counted
 }
 
 /// The additions that overlap no answer that `looks` at what is inside, and of those that need not

@@ -2,7 +2,7 @@
 //! number of operations that overlap. The first response that no configuration survives is the
 //! witness.
 
-use super::early::{Early, counts_slots, counts_unsettled, moves_one_by_one};
+use super::early::{Early, counts_slots, moves_one_by_one};
 use super::frontier::{MANY, Search, or_wider};
 use super::minimize_witness;
 use super::position::Position;
@@ -15,9 +15,9 @@ use crate::check::data::events::{Events, HistoryEvent};
 use crate::check::data::small::Few;
 use crate::check::data::values::{Values, added_by, taken_by, taken_values};
 use crate::check::data::witnesses::UNEXPLAINED;
-use crate::check::exact::sizes;
+use crate::check::exact::sizes::any_claim;
 use crate::check::explanation::{Explanation, OfSearch, OfValues};
-use crate::check::undecided::{Exhausted, Undecided};
+use crate::check::undecided::Exhausted;
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{Entry, History, OperationId, Thread};
 use crate::core::operation::Status;
@@ -50,12 +50,6 @@ pub fn check(history: &History, spec: &Spec, values: Option<&Values>, limits: &L
 fn search(history: &History, spec: &Spec, values: Option<&Values>, limits: &Limits) -> Verdict {
     let steps = Steps::new(history, spec, values);
     match spec.kind {
-        _ if sizes::any_claim(history, spec) && !steps.knows_producers() => {
-            Verdict::Inconclusive(Undecided::CountsEqualValues)
-        }
-        _ if sizes::any_claim(history, spec) && !counts_unsettled(history, spec) => {
-            with_object(history, spec, Run { history, spec, steps: &steps, limits })
-        }
         _ if !steps.knows_producers() => {
             let model = ProducerChoices::new(history, spec);
             let observe = |event: &HistoryEvent, state: &_, most, next: &mut _| {
@@ -69,7 +63,8 @@ fn search(history: &History, spec: &Spec, values: Option<&Values>, limits: &Limi
         Kind::Kv => run(history, spec, &steps, &AllStrings::new(history), limits),
         Kind::FifoPerProducer
             if let Some(values) = values
-                && !counts_slots(history, spec) =>
+                && !counts_slots(history, spec)
+                && !any_claim(history, spec) =>
         {
             run(history, spec, &steps, &ProducerRanges::new(history, values), limits)
         }

@@ -4,6 +4,7 @@
 
 use crate::check::data::events::Events;
 use crate::check::data::values::{Values, taken_by};
+use crate::check::exact::removals::any_open;
 use crate::check::exact::sizes::any_claim;
 use crate::core::history::{History, OperationId};
 use crate::model::{Kind, Spec};
@@ -19,9 +20,10 @@ pub struct Leaving {
 }
 
 impl Leaving {
-    /// None where values need not leave in the order in which they come, or are not told apart.
+    /// None where values need not leave in the order in which they come, are not told apart, or may
+    /// leave unseen.
     pub fn new(history: &History, spec: &Spec) -> Option<Leaving> {
-        if spec.kind != Kind::Fifo || !any_claim(history, spec) {
+        if spec.kind != Kind::Fifo || !any_claim(history, spec) || any_open(history) {
             return None;
         }
         Values::from_history(history).ok()?;

@@ -346,7 +346,11 @@ impl Model<Call<'_>> for ProducerChoices<'_> {
     }
 
     fn step(&self, state: &Queues, call: &Call, next: &mut Vec<Queues>) {
-        if call.status == Status::Empty {
+        if call.op.says_count(call.status) {
+            let mut counted = Vec::new();
+            self.queue.step(&state.inside, call, &mut counted);
+            next.extend(counted.into_iter().map(|inside| Queues { inside, ..state.clone() }));
+        } else if call.status == Status::Empty {
             let inside = self.queue.emptied(&state.inside, call.queue);
             next.extend(inside.and_then(|inside| self.without_runs(state, inside, None)));
         } else if !call.op.removes() {

@@ -10,14 +10,15 @@
 //! The order of settled values does not matter, since each may be taken at once.
 //!
 //! A removal without an answer is a number of slots: values that it may take. One takes a slot when
-//! it is in the way of an answer, no earlier.
+//! it is in the way of an answer, no earlier; but where values are counted, when it is removed.
 //!
 //! Where an answer says how many values are inside, it matters which had come in by then: these are
-//! older than all that come in later (epochs). Such an answer wants no slots.
+//! older than all that come in later (epochs).
 //!
 //! Of an atomic bulk call the values are neighbours, which this object does not know; each
 //! producer's are in any case.
 
+use super::early::counts_slots;
 use super::leaving::Leaving;
 use crate::check::data::events::Events;
 use crate::check::data::small::Few;
@@ -33,6 +34,8 @@ const ANYBODY: u32 = u32::MAX;
 pub struct UnsettledQueue {
     /// What the number of values inside promises.
     spec: Spec,
+    /// Whether removals without an answer are slots.
+    counts_slots: bool,
     k: usize,
     has_one_order: bool,
     /// Whether values of a bulk call that are next to each other are more than each of them.
@@ -78,6 +81,7 @@ impl UnsettledQueue {
         let counts = history.threads.iter().map(|thread| thread.operations().len());
         let mut queue = UnsettledQueue {
             spec: *spec,
+            counts_slots: counts_slots(history, spec),
             k: if spec.kind == Kind::FifoRelaxed { spec.k as usize } else { 1 },
             has_one_order: spec.kind != Kind::FifoPerProducer,
             has_runs: spec.bulk == Bulk::Run,
@@ -233,6 +237,27 @@ impl UnsettledQueue {
         Some(after)
     }
 
+    /// A removal without an answer takes any number of values up to `most`.
+    fn take_any(&self, state: &Inside, most: usize, next: &mut Vec<Inside>) {
+        let mut level = vec![state.clone()];
+        for _ in 0..most {
+            let mut lower: Vec<Inside> = Vec::new();
+            for state in &level {
+                let is_left = |value| self.is_left(value);
+                self.taken(state, is_left, |_, after| {
+                    if !lower.contains(&after) {
+                        lower.push(after);
+                    }
+                });
+            }
+            if lower.is_empty() {
+                break;
+            }
+            next.extend(lower.iter().cloned());
+            level = lower;
+        }
+    }
+
     /// How many values of a producer are inside.
     pub fn count_of(&self, state: &Inside, producer: u32) -> usize {
         let of = |added: &&Added| self.producers[added.call as usize] == producer;
@@ -284,8 +309,10 @@ impl Model<Call<'_>> for UnsettledQueue {
             next.extend(self.emptied(state, call.queue));
         } else if !call.op.removes() {
             next.push(self.add(state, call));
-        } else if call.status.is_open() {
+        } else if call.status.is_open() && self.counts_slots {
             next.push(self.with_slots(state, removed_max(call)));
+        } else if call.status.is_open() {
+            self.take_any(state, removed_max(call), next);
         } else {
             self.taken(state, |value| call.results == [value], |_, after| next.push(after));
         }

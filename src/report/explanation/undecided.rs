@@ -23,11 +23,6 @@ pub fn reason(undecided: &Undecided) -> String {
              outcome: check it as a concurrent history"
                 .to_string()
         }
-        Undecided::CountsEqualValues => {
-            "one value was added twice, the model is about the producers of values, and the \
-             structure says how many are inside: add distinct values, or say size=lone"
-                .to_string()
-        }
         Undecided::LacksTimestamp => {
             "a commit without an answer may have had any timestamp, and what it changed was there \
              for some readers and not for others"
