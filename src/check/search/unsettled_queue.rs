@@ -212,7 +212,7 @@ impl UnsettledQueue {
                 // There are as many before those that come after.
                 break;
             }
-            let own = others[..at].iter().rev().take_while(|other| other.call == added.call);
+            let own = others[..at].iter().filter(|other| other.call == added.call);
             // Of equal values of one call the first is as good as any, unless what follows counts.
             let is_first = self.has_runs || !own.clone().any(|other| other.value == added.value);
             if is_first && older + own.count() < most {
