@@ -312,24 +312,21 @@ template <class T> struct offer {
                                        has<rank_method, T, in> || has<size_method, T> ||
                                        has<select_method, T, in, out>));
 
-    /* Of what holds values: how many, and whether any. */
     static constexpr bool is_queue =
         has<enqueue_method, T, in> || has<dequeue_method, T, out> ||
         has<enqueue_bulk_method, T, const int64_t *, size_t> ||
         has<dequeue_bulk_method, T, int64_t *, size_t>;
-    static constexpr bool says_size = has<size_method, T>;
-    static constexpr bool says_empty = has<empty_method, T>;
 
     static constexpr bool offers(uint32_t op) {
         switch (op) {
-        case IL_QUEUE_SIZE: return is_queue && says_size;
-        case IL_QUEUE_EMPTY: return is_queue && says_empty;
-        case IL_STACK_SIZE: return is_stack && says_size;
-        case IL_STACK_EMPTY: return is_stack && says_empty;
-        case IL_DEQUE_SIZE: return is_deque && says_size;
-        case IL_DEQUE_EMPTY: return is_deque && says_empty;
-        case IL_PRIORITY_SIZE: return is_priority && says_size;
-        case IL_PRIORITY_EMPTY: return is_priority && says_empty;
+        case IL_QUEUE_SIZE: return is_queue && has<size_method, T>;
+        case IL_QUEUE_EMPTY: return is_queue && has<empty_method, T>;
+        case IL_STACK_SIZE: return is_stack && has<size_method, T>;
+        case IL_STACK_EMPTY: return is_stack && has<empty_method, T>;
+        case IL_DEQUE_SIZE: return is_deque && has<size_method, T>;
+        case IL_DEQUE_EMPTY: return is_deque && has<empty_method, T>;
+        case IL_PRIORITY_SIZE: return is_priority && has<size_method, T>;
+        case IL_PRIORITY_EMPTY: return is_priority && has<empty_method, T>;
         case IL_ENQUEUE: return has<enqueue_method, T, in>;
         case IL_DEQUEUE: return has<dequeue_method, T, out>;
         case IL_ENQUEUE_BULK: return has<enqueue_bulk_method, T, const int64_t *, size_t>;
@@ -685,8 +682,7 @@ template <class T> constexpr void check_methods() {
     using text = typename o::text;
     constexpr bool none = operations_of<T>::count() == 0;
 
-    constexpr bool queue =
-        offers_any<T>(IL_ENQUEUE, IL_DEQUEUE, IL_ENQUEUE_BULK, IL_DEQUEUE_BULK);
+    constexpr bool queue = o::is_queue;
     INTERLAP_FITS(queue, enqueue, "bool enqueue(int64_t value)", has<enqueue_method, T, in>);
     INTERLAP_FITS(queue, dequeue, "bool dequeue(int64_t &value)", has<dequeue_method, T, out>);
     INTERLAP_FITS(queue, enqueue_bulk, "size_t enqueue_bulk(const int64_t *values, size_t n)",

@@ -46,14 +46,11 @@ struct Rules {
 fn checker(kind: Kind) -> Checker {
     use Checker::{Container, Decides, DecidesSome};
     match kind {
-        Kind::Set => Decides(|case| match any_unsaid(case.history) {
-            true => set_by_keys(case),
-            false => set::check(case.history),
-        }),
+        Kind::Set => Decides(set_verdict),
         Kind::Map | Kind::Register | Kind::Kv => {
             Decides(|case| keyed::check(case.history, case.spec, case.limits))
         }
-        Kind::RangeSet => DecidesSome(all_said_ranges),
+        Kind::RangeSet => DecidesSome(range_set_verdict),
         Kind::Snapshot | Kind::Serializable => {
             Decides(|case| transactions::check(case.history, case.spec, case.limits))
         }
@@ -181,12 +178,15 @@ fn any_unsaid(history: &History) -> bool {
     operations.into_iter().any(|operation| operation.status == Status::Done)
 }
 
-fn all_said_ranges(case: &Case) -> Option<Verdict> {
+fn range_set_verdict(case: &Case) -> Option<Verdict> {
     (!any_unsaid(case.history)).then(|| ranges::check(case.history, case.limits))
 }
 
-/// A set, each key for itself.
-fn set_by_keys(case: &Case) -> Verdict {
+/// Of a set with void methods, each key for itself.
+fn set_verdict(case: &Case) -> Verdict {
+    if !any_unsaid(case.history) {
+        return set::check(case.history);
+    }
     let check = |history: &History| keyed::check(history, case.spec, case.limits);
     let is_bad = |history: &History| matches!(check(history), Verdict::Violation(_));
     match check(case.history) {

@@ -2,7 +2,7 @@
 //! A pool removes any of its values, a priority queue its smallest. Equal values are
 //! interchangeable.
 
-use super::object::removed_max;
+use super::object::{removed_max, taken_up_to};
 use super::{Call, Counts, Expect, Expected, Model};
 use crate::core::operation::{Op, Status};
 
@@ -31,21 +31,14 @@ fn take(values: &mut Values, op: Op, wanted: i64) -> bool {
 /// Appends the states after an open call that removes: it may have taken any number of values, up
 /// to as many as it asks for.
 fn take_any(state: &Values, call: &Call, next: &mut Vec<Values>) {
-    let mut before = vec![state.clone()];
-    for _ in 0..removed_max(call) {
-        let mut after = Vec::new();
-        for values in &before {
-            for at in first_choice(values, call.op)..values.len() {
-                let mut values = values.clone();
-                values.remove(at);
-                if !after.contains(&values) {
-                    after.push(values);
-                }
-            }
+    let any = |values: &Values, pass_on: &mut dyn FnMut(Values)| {
+        for at in first_choice(values, call.op)..values.len() {
+            let mut values = values.clone();
+            values.remove(at);
+            pass_on(values);
         }
-        next.extend(after.iter().cloned());
-        before = after;
-    }
+    };
+    taken_up_to(state, removed_max(call.op, call.args), any, next);
 }
 
 impl Model<Call<'_>> for Bag {

@@ -17,9 +17,10 @@ impl Claim {
     pub fn of(op: Op, status: Status, args: &[i64], results: &[i64]) -> Option<Claim> {
         match (op, status) {
             (Op::DequeueBulk, Status::Failed) => Some(Claim::AtMost(args[0].saturating_sub(1))),
-            (op, Status::Ok) if op.counts_values() => {
-                Some(Claim::Exactly(results.first().copied().unwrap_or(0)))
-            }
+            (op, Status::Ok) if op.counts_values() => Some(match op.is_question() {
+                true => Claim::Exactly(0),
+                false => Claim::Exactly(results[0]),
+            }),
             (op, Status::Failed) if op.counts_values() => Some(Claim::AtLeast(1)),
             _ => None,
         }
@@ -95,10 +96,6 @@ impl<'a, M: Counts<Call<'a>>> Model<Call<'a>> for Counted<M> {
 
     fn reads(&self, call: &Call<'a>) -> bool {
         self.container.reads(call)
-    }
-
-    fn is_too_late(&self, state: &M::State, call: &Call<'a>) -> bool {
-        self.container.is_too_late(state, call)
     }
 
     /// Where none of them counts: then it matters how many are inside.

@@ -47,7 +47,7 @@ pub use contract::Model;
 pub use counted::{Claim, Counted, Counts};
 pub use counter::Counter;
 pub use log::Log;
-pub use object::{Call, Expect, Expected, added, removed_max};
+pub use object::{Call, Expect, Expected, added, removed_max, taken_up_to};
 pub use ordered::{OrderedSet, bounds};
 pub use producers::Producers;
 pub use sequence::{Relaxed, Sequence};
@@ -246,7 +246,7 @@ impl Kind {
         }
     }
 
-    /// Whether it is one of queues, stacks and deques: values go in and come out.
+    /// Whether it is one of queues of all kinds, stacks and deques: values go in and come out.
     pub fn is_container(self) -> bool {
         let families = [Family::Queue, Family::Stack, Family::Deque, Family::PriorityQueue];
         families.contains(&self.family())

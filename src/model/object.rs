@@ -132,10 +132,36 @@ const fn table(ops: &[Op]) -> [bool; 256] {
     table
 }
 
+/// Appends the states after a call without an answer that removes up to `most` values, one after
+/// the other. `taken` passes on each state after one removal.
+pub fn taken_up_to<S: Clone + PartialEq>(
+    state: &S,
+    most: usize,
+    taken: impl Fn(&S, &mut dyn FnMut(S)),
+    next: &mut Vec<S>,
+) {
+    let mut level = vec![state.clone()];
+    for _ in 0..most {
+        let mut lower: Vec<S> = Vec::new();
+        for state in &level {
+            taken(state, &mut |after| {
+                if !lower.contains(&after) {
+                    lower.push(after);
+                }
+            });
+        }
+        if lower.is_empty() {
+            break;
+        }
+        next.extend(lower.iter().cloned());
+        level = lower;
+    }
+}
+
 /// Maximum number of values that a removing call may remove.
-pub fn removed_max(call: &Call) -> usize {
-    match call.op {
-        Op::DequeueBulk => call.args[0].max(0) as usize,
+pub fn removed_max(op: Op, args: &[i64]) -> usize {
+    match op {
+        Op::DequeueBulk => args[0].max(0) as usize,
         _ => 1,
     }
 }

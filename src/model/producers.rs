@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::object::removed_max;
+use super::object::{removed_max, taken_up_to};
 use super::{Call, Counts, Expect, Expected, Model};
 use crate::core::operation::{Status, listed_briefly};
 
@@ -33,20 +33,10 @@ impl Producers {
             next.push(queues.clone());
         }
         if call.op.removes() {
-            let mut level = vec![state.clone()];
-            for _ in 0..removed_max(call) {
-                let mut lower: Vec<Queues> = Vec::new();
-                for rest in level.iter().flat_map(|queues| taken(queues, None)) {
-                    if !lower.contains(&rest) {
-                        lower.push(rest);
-                    }
-                }
-                if lower.is_empty() {
-                    break;
-                }
-                next.extend(lower.iter().cloned());
-                level = lower;
-            }
+            let any = |queues: &Queues, pass_on: &mut dyn FnMut(Queues)| {
+                taken(queues, None).for_each(pass_on);
+            };
+            taken_up_to(state, removed_max(call.op, call.args), any, next);
         }
     }
 

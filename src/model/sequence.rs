@@ -28,7 +28,7 @@ impl Sequence {
             next.push(values.clone());
         }
         if call.op.removes() {
-            for _ in 0..removed_max(call) {
+            for _ in 0..removed_max(call.op, call.args) {
                 if take(&mut values, call.op).is_none() {
                     break;
                 }

@@ -14,7 +14,6 @@ use crate::check::data::small::Few;
 use crate::check::data::values::{Bits, Values, added_by, taken_by};
 use crate::check::data::witnesses;
 use crate::check::search::history::{left_over, unexplained};
-use crate::check::search::steps::call_of;
 use crate::check::verdict::Witness;
 use crate::core::history::{History, NEVER, OperationId};
 use crate::core::operation::Status;
@@ -37,7 +36,8 @@ impl Inside<'_> {
     fn called(&mut self, event: &HistoryEvent) {
         let thread = &self.history.threads[event.id.thread as usize];
         if event.operation.op.removes() && event.operation.status.is_open() {
-            self.asked = self.asked.saturating_add(removed_max(&call_of(self.history, event.id)));
+            let most = removed_max(event.operation.op, self.history.args(event.id));
+            self.asked = self.asked.saturating_add(most);
         }
         for value in taken_by(thread, event.operation) {
             let number = self.values.get(*value).expect("the table of removals has checked it");

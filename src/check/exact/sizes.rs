@@ -9,7 +9,7 @@ use crate::check::explanation::{Explanation, OfValues};
 use crate::check::verdict::Witness;
 use crate::core::history::{History, Operation, OperationId, Thread};
 use crate::core::operation::Op;
-use crate::model::{Claim, Size, Spec};
+use crate::model::{Claim, Size, Spec, removed_max};
 
 /// A claim under way.
 struct Open {
@@ -107,17 +107,9 @@ impl Inside {
         self.moving += 1;
         self.possible += added;
         self.certain -= match operation.status.is_open() && operation.op.removes() {
-            true => most_taken(thread, operation),
+            true => removed_max(operation.op, thread.args(operation)) as i64,
             false => taken,
         };
-    }
-}
-
-/// The most values that a removal without an answer may have taken.
-fn most_taken(thread: &Thread, operation: &Operation) -> i64 {
-    match operation.op {
-        Op::DequeueBulk => thread.args(operation)[0].max(0),
-        _ => 1,
     }
 }
 

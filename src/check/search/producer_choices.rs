@@ -14,7 +14,7 @@ use crate::check::data::small::Few;
 use crate::check::data::values::{added_by, taken_by};
 use crate::core::history::{History, Thread};
 use crate::core::operation::Status;
-use crate::model::{Bulk, Call, Empty, Kind, Model, Spec, removed_max};
+use crate::model::{Bulk, Call, Empty, Kind, Model, Spec, removed_max, taken_up_to};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How many values of each producer, by producer.
@@ -195,31 +195,6 @@ impl<'a> ProducerChoices<'a> {
             && !wanted.not_of.contains(&producer)
     }
 
-    /// A removal without an answer takes any number of values up to `most`.
-    fn take_any(&self, state: &Queues, most: usize, next: &mut Vec<Queues>) {
-        let mut level = vec![state.clone()];
-        for _ in 0..most {
-            let mut lower: Vec<Queues> = Vec::new();
-            for state in &level {
-                self.taken(
-                    state,
-                    None,
-                    |value| self.queue.is_left(value),
-                    |_, after| {
-                        if !lower.contains(&after) {
-                            lower.push(after);
-                        }
-                    },
-                );
-            }
-            if lower.is_empty() {
-                break;
-            }
-            next.extend(lower.iter().cloned());
-            level = lower;
-        }
-    }
-
     /// Of an addition without an answer, any part from the first value on may have happened.
     fn step_addition(&self, state: &Queues, call: &Call, next: &mut Vec<Queues>) {
         let with =
@@ -356,10 +331,14 @@ impl Model<Call<'_>> for ProducerChoices<'_> {
         } else if !call.op.removes() {
             self.step_addition(state, call, next);
         } else if call.status.is_open() && self.counts_slots {
-            let inside = self.queue.with_slots(&state.inside, removed_max(call));
+            let inside = self.queue.with_slots(&state.inside, removed_max(call.op, call.args));
             next.push(Queues { inside, ..state.clone() });
         } else if call.status.is_open() {
-            self.take_any(state, removed_max(call), next);
+            let taken = |state: &Queues, pass_on: &mut dyn FnMut(Queues)| {
+                let is_left = |value| self.queue.is_left(value);
+                self.taken(state, None, is_left, |_, after| pass_on(after));
+            };
+            taken_up_to(state, removed_max(call.op, call.args), taken, next);
         } else {
             let mut level = vec![state.clone()];
             for value in call.results {

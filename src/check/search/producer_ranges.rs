@@ -73,7 +73,7 @@ impl<'a> ProducerRanges<'a> {
             next.push(more.clone());
         }
         let mut level = vec![state.clone()];
-        let most = if call.op.removes() { removed_max(call) } else { 0 };
+        let most = if call.op.removes() { removed_max(call.op, call.args) } else { 0 };
         for _ in 0..most {
             let mut lower: Vec<Ranges> = Vec::new();
             for state in &level {

@@ -25,7 +25,7 @@ use crate::check::data::small::Few;
 use crate::check::data::values::{added_by, taken_by};
 use crate::core::history::History;
 use crate::core::operation::Status;
-use crate::model::{Bulk, Call, Kind, Model, Spec, removed_max};
+use crate::model::{Bulk, Call, Kind, Model, Spec, removed_max, taken_up_to};
 use rustc_hash::FxHashMap;
 
 /// No producer in particular.
@@ -237,27 +237,6 @@ impl UnsettledQueue {
         Some(after)
     }
 
-    /// A removal without an answer takes any number of values up to `most`.
-    fn take_any(&self, state: &Inside, most: usize, next: &mut Vec<Inside>) {
-        let mut level = vec![state.clone()];
-        for _ in 0..most {
-            let mut lower: Vec<Inside> = Vec::new();
-            for state in &level {
-                let is_left = |value| self.is_left(value);
-                self.taken(state, is_left, |_, after| {
-                    if !lower.contains(&after) {
-                        lower.push(after);
-                    }
-                });
-            }
-            if lower.is_empty() {
-                break;
-            }
-            next.extend(lower.iter().cloned());
-            level = lower;
-        }
-    }
-
     /// How many values of a producer are inside.
     pub fn count_of(&self, state: &Inside, producer: u32) -> usize {
         let of = |added: &&Added| self.producers[added.call as usize] == producer;
@@ -310,9 +289,12 @@ impl Model<Call<'_>> for UnsettledQueue {
         } else if !call.op.removes() {
             next.push(self.add(state, call));
         } else if call.status.is_open() && self.counts_slots {
-            next.push(self.with_slots(state, removed_max(call)));
+            next.push(self.with_slots(state, removed_max(call.op, call.args)));
         } else if call.status.is_open() {
-            self.take_any(state, removed_max(call), next);
+            let taken = |state: &Inside, pass_on: &mut dyn FnMut(Inside)| {
+                self.taken(state, |value| self.is_left(value), |_, after| pass_on(after));
+            };
+            taken_up_to(state, removed_max(call.op, call.args), taken, next);
         } else {
             self.taken(state, |value| call.results == [value], |_, after| next.push(after));
         }

@@ -78,7 +78,7 @@ impl Script {
     fn methods(&self) -> String {
         let mut text = "\ndefine interlap--method\n".to_string();
         for (k, Operation { method, .. }) in (1..).zip(&self.operations) {
-            let stop = format!("tbreak {method} if $_thread == $il_thread");
+            let stop = format!("break {method} if $_thread == $il_thread");
             let stop = format!("with breakpoint pending off -- with language c++ -- {stop}");
             line(&mut text, format_args!("  if $il_at == {k}\n    {stop}\n  end"));
         }
@@ -151,9 +151,14 @@ define interlap--enter
     with language c++ -- tbreak *$il_call if $_thread == $il_thread
     continue
     interlap--method
-    with language c -- tbreak *interlap_op_end if $_thread == $il_thread
+    set $il_method = $bpnum
+    with language c -- break *interlap_op_end if $_thread == $il_thread
+    set $il_end = $bpnum
     continue
-    delete breakpoints $bpnum
+    delete breakpoints $il_method $il_end
+    if $_thread != 0 && $pc == (unsigned long)&interlap_op_end
+      printf \"The operation has ended: it did not call a method of its name.\\n\"
+    end
   end
 end
 document interlap--enter
