@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use interlap::trace::area::{self, Ended, Stage};
 use interlap::trace::frame::{self, RECORDS_BYTES_MAX};
@@ -97,7 +97,7 @@ pub struct Area {
     threads: u32,
     posted: Posted,
     /// When the outbox was last sent.
-    sent: Instant,
+    sent: Duration,
 }
 
 /// What is in the outbox.
@@ -120,7 +120,7 @@ impl Area {
         rustix::fs::ftruncate(&file, (RECORDS_AT + len) as u64)?;
         let header = map(&file, 0, RECORDS_AT)?;
         let records = map(&file, RECORDS_AT, len)?;
-        let (posted, sent) = (Posted::default(), Instant::now());
+        let (posted, sent) = (Posted::default(), coarse_time());
         let area =
             Area { file, header, records, len, bytes_per_thread: 0, threads: 0, posted, sent };
         HEADER.store(header, Ordering::Release);
@@ -186,7 +186,7 @@ impl Area {
     }
 
     /// A thread's records, once it has stopped. Ends the process if they are not what it wrote.
-    fn records(&mut self, thread: u32) -> &[u8] {
+    pub fn records(&mut self, thread: u32) -> &[u8] {
         let len = self.recorded_bytes(thread);
         // SAFETY: `&mut self`: no thread records now.
         let bytes = unsafe { self.thread_bytes(thread) };
@@ -260,7 +260,7 @@ impl Area {
     /// write for each round would cost more than the round. Empties `frames`.
     pub fn post(&mut self, frames: &mut Vec<u8>, pipe: &mut Pipe) -> io::Result<()> {
         let used = self.posted.bytes + frames.len();
-        if used > POST_BYTES || self.sent.elapsed() > POST_TIME {
+        if used > POST_BYTES || coarse_time() - self.sent > POST_TIME {
             self.flush(pipe)?;
             return pipe.write(frames);
         }
@@ -289,7 +289,7 @@ impl Area {
         self.posted = Posted::default();
         self.word(area::WORD_OUTBOX_SEAL).store(0, Ordering::Release);
         self.word(area::WORD_OUTBOX).store(0, Ordering::Release);
-        self.sent = Instant::now();
+        self.sent = coarse_time();
         Ok(())
     }
 
@@ -319,6 +319,13 @@ impl Drop for Area {
         // handler may have its address. An error leaves a mapping until the process ends.
         let _ = unsafe { unmap(self.records, self.len) };
     }
+}
+
+/// Time of a clock that is read without `rdtsc`, which may fault on threads that run a target. It
+/// advances every few milliseconds.
+fn coarse_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::MonotonicCoarse);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 /// Maps a part of the file between two pages that nobody may touch: a target that writes past

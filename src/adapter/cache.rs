@@ -13,6 +13,9 @@ use tempfile::TempDir;
 /// Compiled libraries, their records and locks.
 const LIBRARIES: &str = "compiled";
 
+/// What is known of compilers.
+const COMPILERS: &str = "compilers";
+
 /// Files that are not finished.
 const TEMPORARIES: &str = "unfinished";
 const TEMPORARY_PREFIX: &str = "work-";
@@ -21,7 +24,7 @@ const TEMPORARY_PREFIX: &str = "work-";
 /// compilation.
 const TEMPORARY_AGE: Duration = Duration::from_secs(24 * 3600);
 
-/// A compiled library that was not used for this time is removed.
+/// A compiled library that was not used for this time is removed, and what is known of a compiler.
 const LIBRARY_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// A file or folder could not be read or written.
@@ -71,6 +74,7 @@ impl Cache {
         let cache = Cache { root };
         remove_old(&cache.root.join(TEMPORARIES), is_temporary, TEMPORARY_AGE);
         remove_old(&cache.root.join(LIBRARIES), is_of_library, LIBRARY_AGE);
+        remove_old(&cache.compilers(), |name| name.ends_with(".json"), LIBRARY_AGE);
         Ok(cache)
     }
 
@@ -119,6 +123,11 @@ impl Cache {
     /// The folder of compiled libraries.
     pub fn libraries(&self) -> PathBuf {
         self.root.join(LIBRARIES)
+    }
+
+    /// The folder of what is known of compilers.
+    pub fn compilers(&self) -> PathBuf {
+        self.root.join(COMPILERS)
     }
 
     /// A new folder on the cache's disk, so that finished files can be moved into place.

@@ -1,11 +1,13 @@
 //! Finds the C and C++ compilers, their versions and their header folders.
 //! The `cc` crate reads `CC`, `CXX` and the search path.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::Error;
-use crate::adapter::cache::IoError;
+use super::facts::{self, Facts};
+use crate::adapter::cache::{Cache, IoError};
 
 /// The language of a source file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,52 +45,22 @@ impl Language {
 /// A compiler that runs.
 #[derive(Debug)]
 pub struct Compiler {
-    tool: cc::Tool,
+    facts: Facts,
     path: PathBuf,
     pub(super) language: Language,
-    version: String,
-    include_dirs: Vec<PathBuf>,
     environment: String,
 }
 
 impl Compiler {
     /// The compiler for this language: `program`, else the one that the environment names.
-    pub(super) fn find(language: Language, program: Option<&Path>) -> Result<Compiler, Error> {
-        let mut build = cc::Build::new();
-        build
-            .cpp(language == Language::Cpp)
-            .target(env!("INTERLAP_BUILD_TARGET"))
-            .host(env!("INTERLAP_BUILD_TARGET"))
-            .opt_level(2)
-            .no_default_flags(true)
-            .inherit_rustflags(false)
-            .warnings(true)
-            .extra_warnings(false)
-            .cargo_metadata(false)
-            .cargo_warnings(false);
-        if let Some(program) = program {
-            build.compiler(program);
-        }
-        let missing = |program: &Path, reason: String| Error::NoCompiler {
-            language,
-            program: program.to_path_buf(),
-            reason,
-        };
-        let tool = build
-            .try_get_compiler()
-            .map_err(|error| missing(program.unwrap_or(Path::new("")), error.to_string()))?;
-        let output = english(&tool)
-            .arg("--version")
-            .output()
-            .map_err(|error| missing(tool.path(), error.to_string()))?;
-        if !output.status.success() {
-            return Err(missing(tool.path(), format!("--version: {}", output.status)));
-        }
-        let version = String::from_utf8_lossy(&output.stdout);
-        let version = version.lines().next().unwrap_or_default().to_string();
-        let include_dirs = include_dirs(&tool, language)?;
-        let path = on_search_path(tool.path());
-        Ok(Compiler { tool, path, language, version, include_dirs, environment: environment() })
+    pub(super) fn find(
+        language: Language,
+        program: Option<&Path>,
+        cache: &Cache,
+    ) -> Result<Compiler, Error> {
+        let facts = facts::known_or(cache, language, program, || ask(language, program))?;
+        let path = on_search_path(&facts.program);
+        Ok(Compiler { facts, path, language, environment: environment() })
     }
 
     pub fn path(&self) -> &Path {
@@ -97,12 +69,12 @@ impl Compiler {
 
     /// Path and version line.
     pub fn identity(&self) -> String {
-        format!("{}: {}", self.path().display(), self.version)
+        format!("{}: {}", self.path().display(), self.facts.version)
     }
 
     /// The folders searched for `#include <...>`, in order.
     pub fn include_dirs(&self) -> &[PathBuf] {
-        &self.include_dirs
+        &self.facts.include_dirs
     }
 
     /// The environment variables that change the result, other than by arguments or search path.
@@ -117,17 +89,69 @@ impl Compiler {
     }
 
     pub(super) fn is_clang(&self) -> bool {
-        self.tool.is_like_clang()
+        self.facts.is_clang
     }
 
     /// The program with the flags from the environment (`CFLAGS`, `CXXFLAGS`).
     pub(super) fn command(&self) -> Command {
-        english(&self.tool)
+        english(self.facts.command())
     }
 }
 
+/// Finds the compiler, and asks it.
+fn ask(language: Language, program: Option<&Path>) -> Result<Facts, Error> {
+    let mut build = cc::Build::new();
+    build
+        .cpp(language == Language::Cpp)
+        .target(env!("INTERLAP_BUILD_TARGET"))
+        .host(env!("INTERLAP_BUILD_TARGET"))
+        .opt_level(2)
+        .no_default_flags(true)
+        .inherit_rustflags(false)
+        .warnings(true)
+        .extra_warnings(false)
+        .cargo_metadata(false)
+        .cargo_warnings(false);
+    if let Some(program) = program {
+        build.compiler(program);
+    }
+    let missing = |program: &Path, reason: String| Error::NoCompiler {
+        language,
+        program: program.to_path_buf(),
+        reason,
+    };
+    let tool = build
+        .try_get_compiler()
+        .map_err(|error| missing(program.unwrap_or(Path::new("")), error.to_string()))?;
+    let output = english(tool.to_command())
+        .arg("--version")
+        .output()
+        .map_err(|error| missing(tool.path(), error.to_string()))?;
+    if !output.status.success() {
+        return Err(missing(tool.path(), format!("--version: {}", output.status)));
+    }
+    let version = String::from_utf8_lossy(&output.stdout);
+    let version = version.lines().next().unwrap_or_default().to_string();
+    let output = english(tool.to_command())
+        .args(["-E", "-v", "-x", language.option(), "/dev/null"])
+        .output()
+        .map_err(IoError::at(tool.path()))?;
+    let printed = String::from_utf8_lossy(&output.stderr);
+    let command = tool.to_command();
+    let set = |(name, value): (&OsStr, Option<&OsStr>)| Some((name.into(), value?.into()));
+    Ok(Facts {
+        program: command.get_program().into(),
+        arguments: command.get_args().map(OsStr::to_os_string).collect(),
+        variables: command.get_envs().filter_map(set).collect(),
+        is_clang: tool.is_like_clang(),
+        version,
+        include_dirs: parse_include_dirs(&printed),
+        missing_dirs: parse_missing_dirs(&printed),
+    })
+}
+
 /// The path of a program that is named without a folder.
-fn on_search_path(program: &Path) -> PathBuf {
+pub(super) fn on_search_path(program: &Path) -> PathBuf {
     if program.components().count() > 1 {
         return program.to_path_buf();
     }
@@ -142,18 +166,17 @@ fn environment() -> String {
 }
 
 /// The command, with English messages in every locale: they are searched for missing headers.
-fn english(tool: &cc::Tool) -> Command {
-    let mut command = tool.to_command();
+fn english(mut command: Command) -> Command {
     command.env("LC_ALL", "C").stdin(Stdio::null());
     command
 }
 
-fn include_dirs(tool: &cc::Tool, language: Language) -> Result<Vec<PathBuf>, Error> {
-    let output = english(tool)
-        .args(["-E", "-v", "-x", language.option(), "/dev/null"])
-        .output()
-        .map_err(IoError::at(tool.path()))?;
-    Ok(parse_include_dirs(&String::from_utf8_lossy(&output.stderr)))
+/// The folders that gcc and clang say they ignore because they are not there.
+fn parse_missing_dirs(printed: &str) -> Vec<PathBuf> {
+    let ignored = printed.lines().filter_map(|line| {
+        line.strip_prefix("ignoring nonexistent directory \"")?.strip_suffix('"')
+    });
+    ignored.map(PathBuf::from).collect()
 }
 
 /// The list that gcc and clang print between two fixed lines.
@@ -179,11 +202,16 @@ mod tests {
             End of search list.\n /not/this\n";
         let expected = [Path::new("/usr/include/c++/12"), Path::new("/usr/local/include")];
         assert_eq!(parse_include_dirs(printed), expected);
+        assert_eq!(parse_missing_dirs(printed), [Path::new("/usr/x")]);
     }
 
     #[test]
     fn the_compiler_of_this_machine_answers() {
-        let compiler = Compiler::find(Language::Cpp, None).expect("a C++ compiler");
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = Cache::at(folder.path()).expect("a cache");
+        let find = || Compiler::find(Language::Cpp, None, &cache).expect("a C++ compiler");
+        let compiler = find();
+        assert_eq!(find().facts, compiler.facts, "the second time they are known");
         assert!(compiler.path().is_file(), "{}", compiler.identity());
         let vector = |dir: &PathBuf| dir.join("vector").is_file();
         assert!(compiler.include_dirs().iter().any(vector));

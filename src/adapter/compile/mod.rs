@@ -6,6 +6,8 @@
 //!   result.
 //! - `compiler`: Finds the C and C++ compilers, their versions and their header folders.
 //! - `error`: The errors of compiling an adapter, each with advice and the compiler's own messages.
+//! - `facts`: What was found out about a compiler, kept in the cache: to ask it takes longer than
+//!   everything else before a run's first round.
 //! - `libatomic`: Detects whether a compiled target needs libatomic, GCC's library of atomics.
 //! - `record`: Records the inputs of a compiled library, to decide whether it is still up to date.
 //! - `stored_flags`: Decides which flags of a stored plan are ordinary: those that say how a target
@@ -15,6 +17,7 @@
 mod command;
 mod compiler;
 mod error;
+mod facts;
 mod libatomic;
 mod record;
 mod stored_flags;
@@ -105,7 +108,7 @@ pub struct Compiled {
 }
 
 /// What compiling needs besides the request: the cache, the C headers of interlap, and the
-/// compilers of this machine. A compiler's version and folders are read once, when first needed.
+/// compilers of this machine.
 #[derive(Debug)]
 pub struct Toolchain {
     cache: Cache,
@@ -140,7 +143,7 @@ impl Toolchain {
         if let Some(compiler) = slot.get() {
             return Ok(compiler);
         }
-        let found = Compiler::find(language, self.program.as_deref())?;
+        let found = Compiler::find(language, self.program.as_deref(), &self.cache)?;
         Ok(slot.get_or_init(|| found))
     }
 

@@ -29,10 +29,16 @@ pub fn install() {
     }
 }
 
-/// Makes the counter virtual or real for this thread and those that it starts. Virtual in rounds
-/// only, because the harness's own clock reads it, too; and only where the target has the
-/// instruction, because the change takes some 10 us.
-pub fn set_virtual(on: bool) {
+/// Makes the counter virtual for this thread and those that it starts, if the target may read it.
+/// It stays so between rounds, because each change takes up to 10 us. What the harness itself
+/// reads there gets the real counter, but slowly.
+pub fn make_virtual() {
+    if IS_READ.load(Ordering::Relaxed) {
+        set_virtual(true);
+    }
+}
+
+fn set_virtual(on: bool) {
     // SAFETY: takes plain numbers; what faults then is handled by `on_fault`.
     unsafe { libc::prctl(libc::PR_SET_TSC, if on { FAULTS } else { READABLE }) };
 }
@@ -68,11 +74,6 @@ static IS_READ: AtomicBool = AtomicBool::new(false);
 pub fn find_reads() {
     let is_read = libraries::code_beside_system().into_iter().any(is_read_by);
     IS_READ.store(is_read, Ordering::Relaxed);
-}
-
-/// Whether the target's code has the bytes of an instruction that reads the counter.
-pub fn is_read() -> bool {
-    IS_READ.load(Ordering::Relaxed)
 }
 
 /// Whether the code contains the bytes of `rdtsc` or `rdtscp`, if only by chance.
