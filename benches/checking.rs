@@ -373,7 +373,7 @@ fn stream(histories: &[History]) -> Vec<u8> {
             trail: None,
         };
         let steps = Some(Box::new(steps));
-        put(Frame::End(RoundEnd { round, drained: false, fault: None, steps }));
+        put(Frame::End(RoundEnd { steps, ..RoundEnd::new(round, false) }));
     }
     bytes
 }

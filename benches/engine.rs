@@ -124,6 +124,7 @@ impl Bench {
             round_end: Some(rounds),
             hang_milliseconds: 60_000,
             milliseconds_max: None,
+            judges: false,
             directory: self.scratch.path().to_path_buf(),
         };
         let job_file = self.scratch.path().join("job.json");

@@ -13,13 +13,14 @@ use interlap::core::plan::{Clock, Engine, Plan, Shard};
 use interlap::core::time_limit::TimeLimit;
 use interlap::finding::Stored;
 use interlap::finding::trust::Trusted;
-use interlap::fuzz::exercise::{ANALYSED_FIRST, Counter};
+use interlap::fuzz::exercise::Counter;
 use interlap::fuzz::{Observer, Options, Statistics, Warning, fuzz};
 use interlap::model::Spec;
 use interlap::trace::frame::{
     Bye, ClockInfo, Frame, Hello, Records, RoundEnd, RoundStart, Steps, TRACE_VERSION, TargetInfo,
     write,
 };
+use interlap::trace::judged::SAMPLED_FIRST;
 use interlap::trace::records;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -52,7 +53,7 @@ fn counting() -> f64 {
     let history = History { threads: (0..3).map(calls).collect(), drained: true, drain: None };
     let (mut counter, mut all) = (Counter::default(), Counter::default());
     let before = cpu_seconds();
-    for round in ANALYSED_FIRST..ANALYSED_FIRST + ROUNDS {
+    for round in SAMPLED_FIRST..SAMPLED_FIRST + ROUNDS {
         counter.begin(round, 3);
         counter.add(round, 3, std::hint::black_box(&history));
         // As often as a worker tells what it counted.
@@ -85,7 +86,7 @@ fn round(bytes: &mut Vec<u8>, round: u64) {
         recorded: None,
         trail: None,
     }));
-    put(Frame::End(RoundEnd { round, drained: true, fault: None, steps }));
+    put(Frame::End(RoundEnd { steps, ..RoundEnd::new(round, true) }));
 }
 
 /// Writes what the harnesses send.

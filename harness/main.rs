@@ -264,7 +264,7 @@ fn send_rest(
     pipe: &mut Pipe,
 ) -> io::Result<()> {
     area.send(frames, pipe)?;
-    let end = RoundEnd { round: shape.round, drained, fault: None, steps: None };
+    let end = RoundEnd::new(shape.round, drained);
     interlap::trace::frame::write(frames, &Frame::End(end))?;
     pipe.write(frames)
 }

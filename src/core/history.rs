@@ -104,6 +104,14 @@ impl Thread {
         Thread { client, ..Thread::default() }
     }
 
+    /// Empties it for a client, and keeps its memory.
+    pub fn restart(&mut self, client: u32) {
+        self.client = client;
+        self.operations.clear();
+        self.values.clear();
+        self.ops = Ops::default();
+    }
+
     pub fn operations(&self) -> &[Operation] {
         &self.operations
     }

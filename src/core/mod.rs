@@ -1,5 +1,6 @@
 //! The nouns that every part shares: histories, operations, plans, random numbers.
 //!
+//! - `answer`: Kinds of answers: how a call went, whatever its values.
 //! - `columns`: Lays out rows of cells in columns: every table in text.
 //! - `files`: Files that are written whole or not at all, folders of scratch files, and names from
 //!   data that become paths.
@@ -18,6 +19,7 @@
 //! - `tsc`: Decides whether this machine's time stamp counter can stamp timeboxes.
 //! - `words`: Calls and their answers in words, as people write them: "dequeue() -> 7".
 
+pub mod answer;
 pub mod columns;
 pub mod files;
 pub mod history;

@@ -504,4 +504,8 @@ pub struct Job {
     pub milliseconds_max: Option<u64>,
     /// A directory for the target's files that no other process uses.
     pub directory: PathBuf,
+    /// Whether the controlled engine judges short rounds itself, and keeps the calls of those that
+    /// are consistent.
+    #[serde(default)]
+    pub judges: bool,
 }

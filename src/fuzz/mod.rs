@@ -221,6 +221,9 @@ pub enum Warning {
     /// A process made no progress in this round for so long that it was killed, and nothing shows
     /// that the target is the cause. The round is left out.
     Stalled { round: u64, seconds: u64 },
+    /// A harness judged a round otherwise than the main program, so its memory cannot be trusted.
+    /// The main program's verdict counts, and another process goes on.
+    Misjudged { round: u64 },
     /// The run ended while this round stood still in code of the target, though not yet for so
     /// long that it is a hang. `fault`: the hang that it may be.
     Stuck { round: u64, fault: Box<Failure>, patience: Duration },

@@ -47,8 +47,9 @@ pub fn gaps(exercise: &Exercise, gaps: &[Gap]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::answer::AnswerKind;
     use crate::core::operation::Op;
-    use crate::fuzz::exercise::{Analysed, Answer, AnswerKind, Answers, Pair};
+    use crate::fuzz::exercise::{Analysed, Answer, Answers, Pair};
 
     #[test]
     fn a_line_sums_up_and_gaps_follow() {

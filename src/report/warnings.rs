@@ -65,6 +65,11 @@ pub fn warning(warning: &Warning) -> String {
              processor. The round is left out, and the run goes on with a fresh process",
             whole_seconds(*seconds)
         ),
+        Warning::Misjudged { round } => format!(
+            "round {round}: the target's process judged it otherwise than this program, whose \
+             verdict counts. The target overwrites memory that is not its own, so the rounds that \
+             its process judged before may hide violations. The run goes on with a fresh process"
+        ),
         Warning::Stuck { round, fault, patience } => stuck(*round, fault, *patience),
         Warning::Growth(Growth { bytes, descriptors, rounds }, Engine::Controlled) => format!(
             "the target's process grew by {} MiB and {descriptors} open files in {rounds} rounds \

@@ -98,7 +98,7 @@ mod tests {
             }
             history.threads.push(thread);
         }
-        let end = RoundEnd { round: 7, drained: true, fault: None, steps: None };
+        let end = RoundEnd::new(7, true);
         let start = RoundStart { round: 7, threads: 3, calls: 9, sequential: false, fresh: false };
         Round { start, history, end }
     }

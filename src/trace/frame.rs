@@ -5,8 +5,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::judged::Judged;
 use super::trail::Event;
-pub use super::wire::{FrameError, FrameReader, write, write_records};
+pub use super::wire::{FrameError, FrameReader, write, write_judged, write_records};
 use crate::core::history::Unit;
 use crate::core::plan::{Clock, Plan};
 
@@ -32,6 +33,8 @@ pub enum Frame {
     Pause(Pause),
     /// The round is over.
     End(RoundEnd),
+    /// A round that was consistent, without its calls. Not in files.
+    Judged(Box<Judged>),
     /// The last frame: the controlled engine has detected a fault. The round's records are in the
     /// record area.
     Fault(Detected),
@@ -142,6 +145,22 @@ pub struct RoundEnd {
     pub fault: Option<String>,
     /// What the controlled engine counted.
     pub steps: Option<Box<Steps>>,
+    /// What the harness made of the round, if it has decided it. Not in files.
+    pub judgement: Option<Judgement>,
+}
+
+impl RoundEnd {
+    /// Of a round that came to its end.
+    pub fn new(round: u64, drained: bool) -> RoundEnd {
+        RoundEnd { round, drained, fault: None, steps: None, judgement: None }
+    }
+}
+
+/// What a harness made of a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    Consistent,
+    Violation,
 }
 
 /// What the controlled engine counted in a round.

@@ -265,6 +265,20 @@ impl Reader {
         Ok(())
     }
 
+    /// Begins with the records of a client, in the memory of a thread that nobody needs.
+    pub fn restart(&mut self, client: u32, mut thread: Thread) {
+        thread.restart(client);
+        self.current = thread;
+        self.done.clear();
+        self.rest.clear();
+    }
+
+    /// The thread, if all that was read are whole records of operations whose outcome is known.
+    pub fn take_returned(&mut self) -> Option<Thread> {
+        let returned = self.done.is_empty() && self.rest.is_empty() && !self.current.is_retired();
+        returned.then(|| std::mem::take(&mut self.current))
+    }
+
     /// Discards what was read.
     pub fn clear(&mut self) {
         self.current = Thread::new(self.current.client);

@@ -10,6 +10,7 @@ use super::frame::{
     self, Frame, FrameError, FrameReader, Hello, PART_CALLS, Pause, RECORDS_BYTES_MAX, Records,
     RoundEnd, RoundStart,
 };
+use super::judged::Judged;
 use super::records::{self, Reader, RecordError, SIZE_MIN};
 use crate::core::files;
 use crate::core::history::{History, Thread};
@@ -35,15 +36,31 @@ pub struct Part {
 
 /// What a frame completes.
 pub enum Completed {
-    Round(Round),
+    Round(Finished),
     Part(Part),
 }
 
-impl Completed {
-    pub fn round(self) -> Option<Round> {
+/// A round that is over.
+pub enum Finished {
+    Whole(Round),
+    /// The harness judged it consistent and kept its calls.
+    Judged(Box<Judged>),
+}
+
+impl Finished {
+    /// The round's number.
+    pub fn round(&self) -> u64 {
         match self {
-            Completed::Round(round) => Some(round),
-            Completed::Part(_) => None,
+            Finished::Whole(round) => round.start.round,
+            Finished::Judged(judged) => judged.round,
+        }
+    }
+
+    /// How many operations it has that are not judged yet.
+    pub fn operations(&self) -> usize {
+        match self {
+            Finished::Whole(round) => round.history.len(),
+            Finished::Judged(_) => 0,
         }
     }
 }
@@ -84,7 +101,8 @@ impl Assembler {
                 let Round { start, history, end } = self.end(end)?;
                 Ok(Some(Completed::Part(Part { start, number, history, end: Some(end) })))
             }
-            frame => Ok(self.feed(frame)?.map(Completed::Round)),
+            Frame::Judged(judged) => Ok(Some(Completed::Round(Finished::Judged(judged)))),
+            frame => Ok(self.feed(frame)?.map(Finished::Whole).map(Completed::Round)),
         }
     }
 
@@ -110,7 +128,7 @@ impl Assembler {
             }
             Frame::Records(records) => self.records(&records)?,
             Frame::End(end) => return self.end(end).map(Some),
-            Frame::Pause(_) => {}
+            Frame::Pause(_) | Frame::Judged(_) => {}
             Frame::Hello(_) | Frame::Problem(_) | Frame::Bye(_) => {}
             Frame::Fault(_) | Frame::Cut(_) => {}
         }
@@ -236,7 +254,7 @@ impl<W: Write> Writer<W> {
     pub fn add(&mut self, round: &Round) -> io::Result<()> {
         frame::write(&mut self.file, &Frame::Round(round.start.clone()))?;
         self.records(&round.history)?;
-        frame::write(&mut self.file, &Frame::End(round.end.clone()))
+        self.end(&round.end)
     }
 
     /// Adds a part of a round. The parts of a round must be added one after the other.
@@ -246,9 +264,14 @@ impl<W: Write> Writer<W> {
         }
         self.records(&part.history)?;
         match &part.end {
-            Some(end) => frame::write(&mut self.file, &Frame::End(end.clone())),
+            Some(end) => self.end(end),
             None => Ok(()),
         }
+    }
+
+    fn end(&mut self, end: &RoundEnd) -> io::Result<()> {
+        let end = RoundEnd { judgement: None, ..end.clone() };
+        frame::write(&mut self.file, &Frame::End(end))
     }
 
     fn records(&mut self, history: &History) -> io::Result<()> {

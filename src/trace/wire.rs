@@ -11,16 +11,21 @@ use rmp::{decode, encode};
 use serde::{Deserialize, Serialize};
 
 use super::frame::{
-    Bye, Detected, Frame, Hello, Pause, Problem, RECORDS_BYTES_MAX, Records, RoundEnd, RoundStart,
-    Schedule, Steps, TRACE_VERSION,
+    Bye, Detected, Frame, Hello, Judgement, Pause, Problem, RECORDS_BYTES_MAX, Records, RoundEnd,
+    RoundStart, Schedule, Steps, TRACE_VERSION,
 };
+use super::judged::{Answered, Judged};
 use super::trail::Event;
+use crate::check::Overlap;
+use crate::core::answer::AnswerKind;
+use crate::core::operation::Op;
 
 /// The first elements of the arrays.
 const ROUND: u8 = 1;
 const RECORDS: u8 = 2;
 const END: u8 = 3;
 const PAUSE: u8 = 4;
+const JUDGED: u8 = 5;
 
 /// A frame that claims to be longer is damaged.
 const FRAME_BYTES_MAX: usize = 64 << 20;
@@ -65,6 +70,7 @@ pub fn write(sink: &mut impl Write, frame: &Frame) -> std::io::Result<()> {
         Frame::Records(records) => return write_records(sink, records.thread, &records.bytes),
         Frame::Pause(pause) => return write_pause(sink, pause),
         Frame::End(end) => return write_end(sink, end),
+        Frame::Judged(judged) => return write_judged(sink, judged),
         Frame::Hello(hello) => Named::Hello(hello),
         Frame::Fault(detected) => Named::Fault(detected),
         Frame::Cut(steps) => Named::Cut(steps),
@@ -109,14 +115,41 @@ fn write_pause(sink: &mut impl Write, pause: &Pause) -> std::io::Result<()> {
 }
 
 fn write_end(sink: &mut impl Write, end: &RoundEnd) -> std::io::Result<()> {
-    begin(sink, END, 4)?;
+    begin(sink, END, 4 + u32::from(end.judgement.is_some()))?;
     number(sink, end.round)?;
     encode::write_bool(sink, end.drained)?;
     match &end.fault {
         Some(fault) => encode::write_str(sink, fault)?,
         None => encode::write_nil(sink)?,
     }
-    let Some(steps) = &end.steps else { return encode::write_nil(sink) };
+    match &end.steps {
+        Some(steps) => write_steps(sink, steps)?,
+        None => encode::write_nil(sink)?,
+    }
+    match end.judgement {
+        Some(judgement) => encode::write_bool(sink, judgement == Judgement::Consistent),
+        None => Ok(()),
+    }
+}
+
+/// Writes a frame of a [`Judged`].
+pub fn write_judged(sink: &mut impl Write, judged: &Judged) -> std::io::Result<()> {
+    begin(sink, JUDGED, 6)?;
+    number(sink, judged.round)?;
+    number(sink, judged.threads)?;
+    number(sink, judged.overlap.operations as u64)?;
+    number(sink, judged.overlap.overlapping as u64)?;
+    encode::write_array_len(sink, judged.answers.len() as u32)?;
+    for Answered { op, kind, by_first, by_others } in &judged.answers {
+        number(sink, *op as u32)?;
+        number(sink, *kind as u8)?;
+        number(sink, *by_first)?;
+        number(sink, *by_others)?;
+    }
+    write_steps(sink, &judged.steps)
+}
+
+fn write_steps(sink: &mut impl Write, steps: &Steps) -> std::io::Result<()> {
     // A schedule and a trail follow the rest, if there are any.
     let more = 2 * u32::from(steps.recorded.is_some()) + u32::from(steps.trail.is_some());
     encode::write_array_len(sink, 9 + more)?;
@@ -195,12 +228,22 @@ fn take(bytes: &mut &[u8]) -> Result<Frame, Fail> {
             Ok(Frame::Records(Records { thread, bytes: part(bytes, len)?.to_vec() }))
         }
         (PAUSE, 3) => Ok(Frame::Pause(Pause { round: int(bytes)?, part: int(bytes)? })),
-        (END, 5) => Ok(Frame::End(RoundEnd {
+        (END, 5 | 6) => Ok(Frame::End(RoundEnd {
             round: int(bytes)?,
             drained: decode::read_bool(bytes)?,
             fault: optional(bytes, text)?,
             steps: optional(bytes, steps)?,
+            judgement: if fields == 6 { Some(judgement(bytes)?) } else { None },
         })),
+        (JUDGED, 7) => Ok(Frame::Judged(Box::new(Judged {
+            round: int(bytes)?,
+            threads: int(bytes)?,
+            overlap: Overlap { operations: int(bytes)?, overlapping: int(bytes)? },
+            answers: (0..decode::read_array_len(bytes)?)
+                .map(|_| answered(bytes))
+                .collect::<Result<_, _>>()?,
+            steps: *steps(bytes)?,
+        }))),
         (kind, fields) => Err(Fail::Damaged(format!("frame {kind} of {fields} fields"))),
     }
 }
@@ -258,6 +301,22 @@ fn steps(bytes: &mut &[u8]) -> Result<Box<Steps>, Fail> {
             _ => None,
         },
     }))
+}
+
+fn judgement(bytes: &mut &[u8]) -> Result<Judgement, Fail> {
+    let consistent = decode::read_bool(bytes)?;
+    Ok(if consistent { Judgement::Consistent } else { Judgement::Violation })
+}
+
+fn answered(bytes: &mut &[u8]) -> Result<Answered, Fail> {
+    let (op, kind): (u32, usize) = (int(bytes)?, int(bytes)?);
+    let damaged = || Fail::Damaged(format!("answer {kind} of operation {op:#x}"));
+    Ok(Answered {
+        op: Op::from_code(op).ok_or_else(damaged)?,
+        kind: *AnswerKind::ALL.get(kind).ok_or_else(damaged)?,
+        by_first: int(bytes)?,
+        by_others: int(bytes)?,
+    })
 }
 
 /// Schedules of older traces have no turns.
@@ -461,7 +520,9 @@ mod tests {
             trail: None,
         };
         let fault = Some("it ended".to_string());
-        Frame::End(RoundEnd { round: 1, drained: true, fault, steps: Some(Box::new(steps)) })
+        let steps = Some(Box::new(steps));
+        let judgement = Some(Judgement::Violation);
+        Frame::End(RoundEnd { fault, steps, judgement, ..RoundEnd::new(1, true) })
     }
 
     #[test]

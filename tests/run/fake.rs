@@ -209,7 +209,7 @@ pub fn round(round: u64, is_wrong: bool, atomics: u64) -> Vec<Frame> {
     vec![
         Frame::Round(RoundStart { round, threads: 2, calls: 1, sequential: false, fresh: false }),
         Frame::Records(Records { thread: 0, bytes }),
-        Frame::End(RoundEnd { round, drained: false, fault: None, steps }),
+        Frame::End(RoundEnd { steps, ..RoundEnd::new(round, false) }),
     ]
 }
 

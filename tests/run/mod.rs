@@ -20,6 +20,7 @@ mod fault;
 mod growth;
 mod harmful_targets;
 mod jobs;
+mod judging;
 mod long;
 mod memory_model;
 mod native_hangs;

@@ -19,7 +19,7 @@ const ROOMS: [&str; 17] = [
 ];
 
 /// The rooms that the harness may name: what main program and harness must agree on.
-const HARNESS_MAY_NAME: [&str; 4] = ["core", "model", "schedule", "trace"];
+const HARNESS_MAY_NAME: [&str; 5] = ["core", "model", "check", "schedule", "trace"];
 
 /// What pages are written in.
 const PAGE_EXTENSIONS: [&str; 4] = ["js", "mjs", "css", "html"];

@@ -3,10 +3,14 @@
 //! - `load`: loads the target; registers the functions that the engine calls
 //! - `rounds`: the rounds of a job, each from the same state
 //! - `round`: one round: create, call, drain, destroy
+//! - `judge`: judges short rounds in this process
+//! - `read_only`: a value that only faults if it is written
 //! - `last_words`: what is sent before a process under control ends
 
+mod judge;
 mod last_words;
 mod load;
+mod read_only;
 mod round;
 mod rounds;
 

@@ -9,8 +9,12 @@ use interlap::core::plan::{Heap, Job, MemoryModel, PlainPoints, Plan};
 use interlap::core::random::{Random, mix};
 use interlap::schedule::{Policy, RoundSize, Spec};
 use interlap::trace::area::Stage;
-use interlap::trace::frame::{Bye, Frame, Problem, RoundEnd, RoundStart, Steps};
+use interlap::trace::frame::{
+    Bye, Frame, Judgement, Problem, RoundEnd, RoundStart, Steps, write_judged,
+};
+use interlap::trace::judged::is_sampled;
 
+use super::judge::Judge;
 use super::round;
 use crate::controlled::accesses;
 use crate::controlled::core::engine::RoundSettings;
@@ -58,9 +62,14 @@ pub fn rounds(
     if let Err(what) = scenario::check(&job.plan, &target.operations) {
         return Ok(Frame::Problem(what.into()));
     }
+    let mut judge = match job.judges {
+        true => Judge::new(&job.plan, &target.info)?,
+        false => None,
+    };
     let mut frames = Vec::new();
     environment::signals::take_mask_over();
     growth::begin(job);
+    environment::time_stamp::make_virtual();
     let numbers =
         (job.round_first..job.round_end.unwrap_or(u64::MAX)).step_by(job.round_step as usize);
     for (rounds, number) in (1..).zip(numbers) {
@@ -74,7 +83,7 @@ pub fn rounds(
             }
         };
         area.set_stage(Stage::Sent);
-        write_round(&shape, &done, area, &mut frames)?;
+        write_round(&shape, &done, judge.as_mut(), area, &mut frames)?;
         area.post(&mut frames, pipe)?;
         let grown = growth::check(rounds);
         // The next round must not find threads of this one, or mappings that it changed.
@@ -124,15 +133,7 @@ fn one(
 ) -> Result<round::Done, String> {
     current_round::set(shape.round, spec);
     let settings = prepare(job, shape, spec);
-    let reads_counter = environment::time_stamp::is_read();
-    if reads_counter {
-        environment::time_stamp::set_virtual(true);
-    }
-    let done = round::run(target, area, shape, &job.directory, settings);
-    if reads_counter {
-        environment::time_stamp::set_virtual(false);
-    }
-    done
+    round::run(target, area, shape, &job.directory, settings)
 }
 
 /// Restores the state that each round starts from; draws how this one is scheduled.
@@ -184,9 +185,35 @@ fn delay_of(model: MemoryModel, drawn: u64) -> Option<Delay> {
     }
 }
 
+/// Appends what is to be sent of a round: what is counted of it, if it is consistent and not in the
+/// sample; else all of it.
 fn write_round(
     shape: &Shape,
     done: &round::Done,
+    mut judge: Option<&mut Judge>,
+    area: &mut Area,
+    frames: &mut Vec<u8>,
+) -> io::Result<()> {
+    // A thread that still runs may hold addresses of blocks that are not scanned.
+    let (leaked_blocks, leaked_bytes) = match done.counted.left_running {
+        0 => leaks::lost(),
+        _ => (0, 0),
+    };
+    let steps = Steps { leaked_blocks, leaked_bytes, ..fault_report::steps(&done.counted) };
+    let judgement = judge.as_mut().and_then(|judge| judge.judge(shape, done.drained, area));
+    match judge {
+        Some(judge) if judgement == Some(Judgement::Consistent) && !is_sampled(shape.round) => {
+            write_judged(frames, &judge.judged(shape, steps))
+        }
+        _ => write_whole(shape, done.drained, steps, judgement, area, frames),
+    }
+}
+
+fn write_whole(
+    shape: &Shape,
+    drained: bool,
+    steps: Steps,
+    judgement: Option<Judgement>,
     area: &mut Area,
     frames: &mut Vec<u8>,
 ) -> io::Result<()> {
@@ -199,13 +226,7 @@ fn write_round(
     });
     interlap::trace::frame::write(frames, &start)?;
     area.write_records(frames)?;
-    // A thread that still runs may hold addresses of blocks that are not scanned.
-    let (leaked_blocks, leaked_bytes) = match done.counted.left_running {
-        0 => leaks::lost(),
-        _ => (0, 0),
-    };
-    let steps = Steps { leaked_blocks, leaked_bytes, ..fault_report::steps(&done.counted) };
-    let (round, drained, steps) = (shape.round, done.drained, Some(Box::new(steps)));
-    let end = RoundEnd { round, drained, fault: None, steps };
+    let steps = Some(Box::new(steps));
+    let end = RoundEnd { steps, judgement, ..RoundEnd::new(shape.round, drained) };
     interlap::trace::frame::write(frames, &Frame::End(end))
 }

@@ -11,6 +11,14 @@ pub struct Overlap {
     pub overlapping: usize,
 }
 
+impl Overlap {
+    /// Adds the counts of another history.
+    pub fn add(&mut self, other: Overlap) {
+        self.operations += other.operations;
+        self.overlapping += other.overlapping;
+    }
+}
+
 /// Counts the operations that overlap one of another thread.
 pub fn overlap(history: &History) -> Overlap {
     let mut result = Overlap { operations: history.len(), overlapping: 0 };

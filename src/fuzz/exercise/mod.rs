@@ -2,7 +2,8 @@
 //! [`Counter`] counts rounds, an [`Exercise`] stores the sums, and [`gaps`] lists what never
 //! happened, with options that may make it happen.
 //!
-//! - `answer`: Classifies a call by its kind of answer, its arguments and its keys.
+//! - `answer`: Says which answers a call is expected to give, and classifies its arguments and its
+//!   keys.
 //! - `counter/`: Counts what rounds exercised; the sums of several counters can be added.
 //! - `gaps`: Lists what a run never exercised, with options that may exercise it.
 
@@ -14,10 +15,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::core::answer::AnswerKind;
 use crate::core::operation::Op;
 
-pub use answer::{AnswerKind, BUCKETS, Measure, bounds, bucket, expected, has_keys, measure};
-pub use counter::{ANALYSED_CALLS, ANALYSED_FIRST, ANALYSED_ONE_IN, Counter, is_analysed};
+pub use answer::{BUCKETS, Measure, bounds, bucket, expected, has_keys, measure};
+pub use counter::{ANALYSED_CALLS, Counter};
 pub use gaps::{Gap, Offer, gaps, pairs_of_answers};
 
 /// What rounds exercised. Calls of the drain and sequential rounds do not count.
@@ -45,7 +47,7 @@ pub struct Exercise {
 }
 
 /// The sample that was analysed for overlaps: the first [`ANALYSED_CALLS`] calls of the rounds of
-/// [`is_analysed`].
+/// [`is_sampled`](crate::trace::judged::is_sampled).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Analysed {
     pub rounds: u64,

@@ -2,7 +2,8 @@
 
 use anyhow::{Context, Result};
 
-use super::{Message, Warning, Worker, calls_per_second};
+use super::checked::calls_per_second;
+use super::{Message, Warning, Worker};
 use crate::check::{self, Limits, Verdict};
 use crate::core::history::History;
 use crate::finding::{Circumstance, Finding};
@@ -133,8 +134,7 @@ impl Worker<'_> {
         self.counts.violations += 1;
         let (plan, model) = (&self.options.plan, model.to_string());
         let finding = Finding::violation(&witness, circumstance, &history, plan, &model);
-        let end =
-            RoundEnd { round: start.round, drained: history.drained, fault: None, steps: None };
+        let end = RoundEnd::new(start.round, history.drained);
         self.send_sighting(finding, Round { start, history, end }, output, false);
     }
 
@@ -144,7 +144,7 @@ impl Worker<'_> {
             return;
         }
         let fault = Some("ended before its time; all that was called is here".to_string());
-        let end = RoundEnd { round: online.start.round, drained: false, fault, steps: None };
+        let end = RoundEnd { fault, ..RoundEnd::new(online.start.round, false) };
         let (start, number) = (online.start.clone(), online.parts);
         let part = Part { start, number, history, end: Some(end) };
         self.send(Message::Part(Box::new(part)));

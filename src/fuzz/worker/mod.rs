@@ -1,9 +1,11 @@
 //! Runs one job: starts a harness for its rounds, another one after each end, and checks each
 //! round. It sends [`Message`]s to the collector. Its thread must live as long as its harness.
 //!
+//! - `checked`: Checks rounds and what faults left of one, and counts them.
 //! - `long`: Checks long rounds part by part, and ends one with the first response that no order
 //!   explains.
 
+mod checked;
 mod long;
 
 use std::path::Path;
@@ -11,28 +13,27 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 
-use super::check_thread::{CheckThread, CheckedRound, check_round};
+use super::check_thread::CheckThread;
 use super::job_recordings::JobRecordings;
 use super::online_round::OnlineRound;
 use super::oversubscription::CallRates;
 use super::statistics::JobCounts;
-use super::{FailedAtLoad, Options, Uncontrolled, Warning};
+use super::{Options, Uncontrolled, Warning};
 use crate::adapter::compile::MISSING_DEFINITION;
 use crate::binary::names;
 use crate::binary::symbols::SourceLines;
-use crate::check::{self, Exhausted, Limits, Verdict};
-use crate::core::history::History;
+use crate::check::Limits;
 use crate::core::operation::Op;
 use crate::core::plan::{Engine, Job};
 use crate::finding::source_text;
 use crate::finding::trust::LocalOrigin;
-use crate::finding::{Circumstance, Failure, Finding, Stored};
+use crate::finding::{Failure, Finding, Stored};
 use crate::model::Spec;
 use crate::process::fault::Fault;
 use crate::process::rr::recording::Recording;
 use crate::process::supervise::{Event, Harness};
-use crate::trace::frame::{Bye, Growth, Hello, ProblemKind, RoundEnd, RoundStart};
-use crate::trace::rounds::{Part, Round};
+use crate::trace::frame::{Bye, Growth, Hello, ProblemKind};
+use crate::trace::rounds::{Finished, Part, Round};
 
 /// Limits on the check of one round, so that a hard one does not delay the run.
 const CONFIGURATIONS_MAX: usize = 1 << 16;
@@ -175,6 +176,7 @@ impl<'a> Worker<'a> {
                 hang_milliseconds: self.options.hang_max.as_millis() as u64 / HANG_PART,
                 milliseconds_max: self.recordings.milliseconds_max(),
                 directory: files.clone(),
+                judges: self.options.plan.engine == Engine::Controlled && !self.sends_rounds,
             };
             let (program, job_file) = (&self.options.harness, self.scratch.join("job.json"));
             let words = self.recordings.begin(self.scratch);
@@ -198,16 +200,8 @@ impl<'a> Worker<'a> {
             match harness.next_event()? {
                 Event::Hello(hello) => self.check_target(hello)?,
                 Event::Rounds(rounds) => {
-                    for round in rounds {
-                        next = round.start.round + 1;
-                        self.send_round(&round);
-                        self.check(round, &mut harness)?;
-                        if !self.wanted {
-                            return Ok(None);
-                        }
-                        if self.recordings.is_claimed() {
-                            return Ok(Some(next));
-                        }
+                    if !self.take_rounds(rounds, &mut harness, &mut next)? {
+                        return Ok(self.wanted.then_some(next));
                     }
                 }
                 Event::Part(part) => {
@@ -260,6 +254,32 @@ impl<'a> Worker<'a> {
         self.warn_if_stuck(&mut harness)?;
         self.end_long_round(&mut harness)?;
         Ok(None)
+    }
+
+    /// Takes finished rounds, and sets the one after them. Returns whether the harness is to go on.
+    fn take_rounds(
+        &mut self,
+        rounds: Vec<Finished>,
+        harness: &mut Harness,
+        next: &mut u64,
+    ) -> Result<bool> {
+        for finished in rounds {
+            *next = finished.round() + 1;
+            let is_trusted = match finished {
+                Finished::Judged(judged) => {
+                    self.count_judged(&judged);
+                    true
+                }
+                Finished::Whole(round) => {
+                    self.send_round(&round);
+                    self.check(round, harness)?
+                }
+            };
+            if !is_trusted || !self.wanted || self.recordings.is_claimed() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The run ends while a round is under way: tells if that stands still, and where.
@@ -348,114 +368,6 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    fn check(&mut self, round: Round, harness: &mut Harness) -> Result<()> {
-        let (hello, model) = self.hello.as_ref().context("a harness says hello first")?;
-        let counter = self.counts.counter.take().unwrap_or_default();
-        let (is_warm_up, model, limits) = (round.start.sequential, *model, self.limits());
-        let checked = self.run_check(move || check_round(round, &model, &limits, counter));
-        let counts = &mut self.counts;
-        counts.count_round(is_warm_up);
-        let Some(CheckedRound { mut round, overlap, verdict, alone, counter }) = checked else {
-            counts.count_undecided(is_warm_up, Exhausted::Deadline.into());
-            return Ok(());
-        };
-        counts.counter = Some(counter);
-        if !is_warm_up {
-            counts.overlap.operations += overlap.operations;
-            counts.overlap.overlapping += overlap.overlapping;
-        }
-        let rate = calls_per_second(&round.start, &round.history, hello);
-        counts.calls_per_second_max = counts.calls_per_second_max.max(rate);
-        if self.options.plan.engine == Engine::Native && !is_warm_up {
-            self.call_rates.add(round.start.threads, overlap.operations as u64, rate);
-        }
-        if let Some(steps) = &round.end.steps {
-            counts.add_steps(steps, is_warm_up);
-        }
-        let witness = match verdict {
-            Verdict::Consistent => return Ok(()),
-            Verdict::Inconclusive(reason) => {
-                counts.count_undecided(is_warm_up, reason);
-                return Ok(());
-            }
-            Verdict::Violation(witness) => witness,
-        };
-        counts.violations += u64::from(!is_warm_up);
-        let sequential = alone.is_some();
-        let circumstance = sequential.then_some(Circumstance::NoOverlap);
-        if let Some(history) = alone {
-            round.history = history;
-        }
-        let (plan, model) = (&self.options.plan, model.to_string());
-        let finding = Finding::violation(&witness, circumstance, &round.history, plan, &model);
-        if self.recordings.wants(&finding.signature, round.history.len()) {
-            harness.kill_after(round.start.round)?;
-        }
-        self.send_sighting(finding, round, harness.output(), sequential);
-        Ok(())
-    }
-
-    fn check_fault(&mut self, mut fault: Fault) -> Result<()> {
-        self.counts.faults += 1;
-        let Some((hello, model)) = &self.hello else {
-            let adapter = self.options.plan.build.adapter.clone();
-            let what = Failure::fault(&fault, Vec::new());
-            bail!(FailedAtLoad { adapter, fault: what, output: fault.output });
-        };
-        fault.locate(&mut self.lines, hello.code);
-        let model = *model;
-        self.counts.add_fault(&fault);
-        let online = self.long_round.take().filter(|online| online.start.round == fault.round);
-        let is_long = online.is_some();
-        let (verdict, circumstance) = match online {
-            // The target overwrote records.
-            _ if !fault.complete => (None, None),
-            Some(online) => {
-                let (verdict, circumstance) = self.end_by_fault(online, &mut fault);
-                (Some(verdict), circumstance)
-            }
-            None => (Some(check::check(&fault.history, &model, &self.limits())), None),
-        };
-        let (plan, model) = (&self.options.plan, model.to_string());
-        let lines = source_text::fault_lines(fault.sources());
-        let finding = Finding::fault(&fault, lines, plan, &model);
-        let output = std::mem::take(&mut fault.output);
-        let round = round_of(fault);
-        if !is_long {
-            self.send_round(&round);
-        }
-        if let Some(steps) = &round.end.steps {
-            self.counts.add_steps(steps, false);
-        }
-        if let Some(Verdict::Violation(witness)) = verdict {
-            let finding = Finding::violation(&witness, circumstance, &round.history, plan, &model);
-            self.recordings.wants(&finding.signature, round.history.len());
-            self.send_sighting(finding, round.clone(), output.clone(), false);
-        }
-        self.recordings.wants(&finding.signature, round.history.len());
-        self.send_sighting(finding, round, output, false);
-        Ok(())
-    }
-
-    fn send_sighting(
-        &mut self,
-        mut finding: Finding,
-        round: Round,
-        output: String,
-        sequential: bool,
-    ) {
-        finding.round = round.start.round;
-        finding.sources = self.options.sources.clone();
-        finding.can_be_controlled = self.options.can_be_controlled;
-        // The counts come first: the finding stores how many rounds there were before it.
-        self.send_counts();
-        let Some((hello, _)) = &self.hello else { return };
-        let (hello, policy) = (hello.clone(), round.end.steps.as_ref().map(|s| s.policy.clone()));
-        let recording = self.recordings.take();
-        let sighting = Sighting { finding, hello, round, output, policy, sequential, recording };
-        self.send(Message::Seen(Box::new(sighting)));
-    }
-
     fn limits(&self) -> Limits {
         Limits {
             configurations_max: CONFIGURATIONS_MAX,
@@ -465,29 +377,6 @@ impl<'a> Worker<'a> {
             ..Limits::default()
         }
     }
-}
-
-/// The round that a fault ended.
-fn round_of(fault: Fault) -> Round {
-    let (round, threads) = (fault.round, fault.threads);
-    Round {
-        start: RoundStart { round, threads, calls: 0, sequential: false, fresh: false },
-        end: RoundEnd { round, drained: false, fault: Some(fault.kind.name()), steps: fault.steps },
-        history: fault.history,
-    }
-}
-
-/// The rate of the round's calls without the drain, from the first call to the last.
-fn calls_per_second(start: &RoundStart, history: &History, hello: &Hello) -> f64 {
-    let callers = history.threads.iter().filter(|t| t.client < start.threads);
-    let (mut calls, mut first, mut last) = (0, u64::MAX, 0);
-    for thread in callers {
-        calls += thread.operations().len();
-        first = first.min(thread.operations().first().map_or(u64::MAX, |o| o.start));
-        last = last.max(thread.operations().last().map_or(0, |o| o.start));
-    }
-    let seconds = last.saturating_sub(first) as f64 * hello.clock.nanoseconds_per_unit / 1e9;
-    if seconds > 0.0 { calls as f64 / seconds } else { 0.0 }
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ use super::fault::{Fault, FaultKind};
 use crate::core::plan::{Engine, Job, OWN_FAILURE};
 use crate::trace::area::{Ended, Progress, Snapshot, Stage};
 use crate::trace::frame::{Bye, Hello, Problem, Steps};
-use crate::trace::rounds::{Part, Round};
+use crate::trace::rounds::{Finished, Part};
 use hang_decision::Stillness;
 use memory::MemoryWatch;
 use reading::{Message, Pipes, read_frames};
@@ -56,7 +56,7 @@ const HELLO_MAX: Duration = Duration::from_secs(60);
 pub enum Event {
     /// The target is loaded.
     Hello(Box<Hello>),
-    Rounds(Vec<Round>),
+    Rounds(Vec<Finished>),
     /// The next part of a long round.
     Part(Box<Part>),
     /// An adapter that broke its contract, or a harness that cannot continue.
@@ -170,7 +170,7 @@ impl Harness {
             Ok(Message::Rounds(mut rounds)) => {
                 self.note_progress();
                 // The signal may have woken what hung.
-                rounds.retain(|round| !self.is_over(round.start.round, None));
+                rounds.retain(|round| !self.is_over(round.round(), None));
                 Ok(Event::Rounds(rounds))
             }
             Ok(Message::Part(part)) if self.is_over(part.start.round, Some(part.number)) => {

@@ -8,15 +8,17 @@ use std::sync::mpsc::SyncSender;
 
 use crate::trace::area::Snapshot;
 use crate::trace::frame::{Bye, Detected, Frame, FrameError, FrameReader, Hello, Problem, Steps};
-use crate::trace::rounds::{Assembler, Completed, Part, Round, RoundError};
+use crate::trace::rounds::{Assembler, Completed, Finished, Part, RoundError};
 
-/// Rounds with this many operations are sent even if more are waiting in the pipe.
+/// So many rounds, or rounds with this many operations, are sent even if more are waiting in the
+/// pipe.
+const BATCH_ROUNDS: usize = 1024;
 const BATCH_OPERATIONS: usize = 16_384;
 
 /// A message of the reading thread.
 pub(super) enum Message {
     Hello(Box<Hello>),
-    Rounds(Vec<Round>),
+    Rounds(Vec<Finished>),
     Part(Box<Part>),
     Detected(Box<Detected>),
     Cut(Box<Steps>),
@@ -84,7 +86,7 @@ fn open_area(pid: u32, hello: &Hello, area: &OnceLock<File>) {
 struct Feed<'a> {
     sender: &'a SyncSender<Message>,
     assembler: Assembler,
-    rounds: Vec<Round>,
+    rounds: Vec<Finished>,
     operations: usize,
     /// The last complete round.
     last: Option<u64>,
@@ -108,9 +110,9 @@ impl Feed<'_> {
                     return self.send(Message::Part(Box::new(part)));
                 }
                 Ok(fed) => {
-                    self.keep(fed.and_then(Completed::round));
+                    self.keep(fed);
                     let more = more || self.assembler.is_inside_a_round();
-                    return (more && self.operations < BATCH_OPERATIONS) || self.flush();
+                    return (more && !self.is_full()) || self.flush();
                 }
                 Err(RoundError::Damaged(_)) => Message::Damaged,
                 Err(error) => Message::Problem(error.to_string().into()),
@@ -120,12 +122,16 @@ impl Feed<'_> {
         false
     }
 
+    fn is_full(&self) -> bool {
+        self.rounds.len() >= BATCH_ROUNDS || self.operations >= BATCH_OPERATIONS
+    }
+
     /// The numbers of rounds ascend. A round with a lower number was already seen.
-    fn keep(&mut self, round: Option<Round>) {
-        let is_new = |round: &Round| self.last.is_none_or(|last| round.start.round > last);
-        if let Some(round) = round.filter(is_new) {
-            self.last = Some(round.start.round);
-            self.operations += round.history.len();
+    fn keep(&mut self, completed: Option<Completed>) {
+        let Some(Completed::Round(round)) = completed else { return };
+        if self.last.is_none_or(|last| round.round() > last) {
+            self.last = Some(round.round());
+            self.operations += round.operations();
             self.rounds.push(round);
         }
     }
@@ -141,8 +147,8 @@ impl Feed<'_> {
         self.assembler = Assembler::default();
         let mut frames = FrameReader::resumed(&bytes[..]);
         while let Ok(Some(frame)) = frames.next_frame() {
-            match self.assembler.feed(frame) {
-                Ok(round) => self.keep(round),
+            match self.assembler.feed_in_parts(frame) {
+                Ok(completed) => self.keep(completed),
                 Err(_) => return,
             }
         }
@@ -171,7 +177,7 @@ mod tests {
     fn round(number: u64) -> Vec<u8> {
         let (threads, calls, sequential, fresh) = (1, 0, false, false);
         let start = RoundStart { round: number, threads, calls, sequential, fresh };
-        let end = RoundEnd { round: number, drained: true, fault: None, steps: None };
+        let end = RoundEnd::new(number, true);
         let mut bytes = Vec::new();
         write(&mut bytes, &Frame::Round(start)).expect("memory");
         write(&mut bytes, &Frame::End(end)).expect("memory");
@@ -211,7 +217,7 @@ mod tests {
             feed.read_outbox(&area(&outbox[..cut]));
             feed.flush();
             let Ok(Message::Rounds(rounds)) = messages.try_recv() else { panic!("no rounds") };
-            let numbers: Vec<u64> = rounds.iter().map(|round| round.start.round).collect();
+            let numbers: Vec<u64> = rounds.iter().map(Finished::round).collect();
             assert!(numbers.len() >= 2 && numbers == [2, 4, 6, 8][..numbers.len()], "{cut}");
             assert_eq!(numbers.len() == 4, cut == outbox.len());
         }

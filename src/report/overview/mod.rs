@@ -20,7 +20,8 @@ use super::progress::summary_line;
 use super::warnings;
 use super::words::{self, NOTHING_FOUND};
 use crate::campaign::ledger::Ledger;
-use crate::fuzz::exercise::{self, ANALYSED_CALLS, ANALYSED_FIRST, ANALYSED_ONE_IN, Gap, Offer};
+use crate::fuzz::exercise::{self, ANALYSED_CALLS, Gap, Offer};
+use crate::trace::judged::{SAMPLED_FIRST, SAMPLED_ONE_IN};
 use html::{Section, grouped};
 
 const TEMPLATE: &str = include_str!("assets/run.html");
@@ -79,9 +80,9 @@ pub fn render(ledger: &Ledger, found: &[Found]) -> String {
 
 fn sampling() -> String {
     format!(
-        "counted in the first {} rounds and in one of {ANALYSED_ONE_IN} after those, chosen by the \
+        "counted in the first {} rounds and in one of {SAMPLED_ONE_IN} after those, chosen by the \
          round’s number alone, and of each in its first {} calls (of a long round, of each part)",
-        grouped(ANALYSED_FIRST),
+        grouped(SAMPLED_FIRST),
         grouped(ANALYSED_CALLS as u64),
     )
 }

@@ -4,16 +4,15 @@
 
 use smallvec::SmallVec;
 
-use super::answer::{AnswerKind, BUCKETS, bounds, bucket, change, keys, measured};
+use super::answer::{BUCKETS, bounds, bucket, change, keys, measured};
 use super::{Analysed, Answer, Answers, Argument, Exercise, Pair};
 use crate::check::Events;
+use crate::core::answer::AnswerKind;
 use crate::core::history::{History, Operation};
 use crate::core::operation::Op;
 use crate::core::random::mix;
+use crate::trace::judged::{Answered, Judged, is_sampled};
 
-/// Overlaps are analysed in all rounds before the first number, and in one of the second after it.
-pub const ANALYSED_FIRST: u64 = 4096;
-pub const ANALYSED_ONE_IN: u64 = 16;
 /// The number of calls of a round, or of a part of a long round, that are analysed: the first ones.
 pub const ANALYSED_CALLS: usize = 4096;
 
@@ -26,11 +25,6 @@ const CELLS: usize = OPS * KINDS;
 const DEPTHS: usize = 64;
 /// Rounds with more threads count as having this many.
 const THREADS_MAX: usize = 1024;
-
-/// Whether the overlaps of the round are analysed.
-pub fn is_analysed(round: u64) -> bool {
-    round < ANALYSED_FIRST || mix(round).is_multiple_of(ANALYSED_ONE_IN)
-}
 
 /// Sums over the rounds of one target.
 #[derive(Clone)]
@@ -53,6 +47,8 @@ pub struct Counter {
     held_max: Option<u64>,
     /// Hashes of the shapes of rounds, to be counted by `Sketch`.
     shapes: Vec<u64>,
+    /// Those of the last round, whose memory is used again.
+    answered: Vec<Answered>,
 }
 
 /// A pending call.
@@ -78,6 +74,7 @@ impl Default for Counter {
             depths: [0; DEPTHS],
             held_max: None,
             shapes: Vec::new(),
+            answered: Vec::new(),
         }
     }
 }
@@ -96,7 +93,7 @@ impl Counter {
     /// To be called at the start of a round.
     pub fn begin(&mut self, round: u64, threads: u32) {
         self.rounds += 1;
-        self.looked.rounds += u64::from(is_analysed(round));
+        self.looked.rounds += u64::from(is_sampled(round));
         let at = (threads as usize).min(THREADS_MAX);
         if self.threads.len() <= at {
             self.threads.resize(at + 1, 0);
@@ -107,17 +104,26 @@ impl Counter {
     /// Counts the calls of the round, or of a part of it, without the drain, whose client comes
     /// after the threads.
     pub fn add(&mut self, round: u64, threads: u32, history: &History) {
-        for thread in history.threads.iter().filter(|thread| thread.client < threads) {
-            for op in thread.ops().iter() {
-                self.ops[place(op)] = Some(op);
-                self.callers[place(op)] |= if thread.client == 0 { 1 } else { 2 };
-            }
-            for operation in thread.operations() {
-                self.answers[cell(operation.op, AnswerKind::classify(thread, operation))] += 1;
-            }
-        }
-        if is_analysed(round) {
+        let mut answers = std::mem::take(&mut self.answered);
+        Answered::count(history, threads, &mut answers);
+        self.add_answers(&answers);
+        self.answered = answers;
+        if is_sampled(round) {
             self.analyse(threads, history);
+        }
+    }
+
+    /// Counts a round that the harness judged.
+    pub fn add_judged(&mut self, judged: &Judged) {
+        self.begin(judged.round, judged.threads);
+        self.add_answers(&judged.answers);
+    }
+
+    fn add_answers(&mut self, answers: &[Answered]) {
+        for &Answered { op, kind, by_first, by_others } in answers {
+            self.ops[place(op)] = Some(op);
+            self.callers[place(op)] |= u8::from(by_first > 0) | u8::from(by_others > 0) << 1;
+            self.answers[cell(op, kind)] += by_first + by_others;
         }
     }
 

@@ -6,6 +6,7 @@ use super::*;
 use crate::core::history::{Entry, OperationId};
 use crate::core::operation::Status;
 use crate::core::random::Random;
+use crate::trace::judged::{SAMPLED_FIRST, SAMPLED_ONE_IN};
 
 /// A history of up to `threads` clients and a drain, some of whose calls are of unknown outcome.
 fn history(random: &mut Random, ops: &[Op], threads: u32) -> History {
@@ -198,13 +199,13 @@ fn the_shape_does_not_depend_on_the_numbers_of_threads() {
 }
 
 #[test]
-fn the_number_of_a_round_decides_whether_it_is_analysed() {
-    assert!((0..ANALYSED_FIRST).all(is_analysed));
-    let after = ANALYSED_FIRST..ANALYSED_FIRST + 10_000 * ANALYSED_ONE_IN;
-    let looked = after.filter(|round| is_analysed(*round)).count() as f64;
+fn the_number_of_a_round_decides_whether_it_is_sampled() {
+    assert!((0..SAMPLED_FIRST).all(is_sampled));
+    let after = SAMPLED_FIRST..SAMPLED_FIRST + 10_000 * SAMPLED_ONE_IN;
+    let looked = after.filter(|round| is_sampled(*round)).count() as f64;
     assert!((looked / 10_000.0 - 1.0).abs() < 0.05, "{looked}");
     let mut counter = Counter::default();
-    let skipped = (ANALYSED_FIRST..).find(|round| !is_analysed(*round)).expect("most are");
+    let skipped = (SAMPLED_FIRST..).find(|round| !is_sampled(*round)).expect("most are");
     counter.begin(skipped, 2);
     let history = history(&mut Random::new(3), &[Op::SetInsert], 2);
     counter.add(skipped, 2, &history);
