@@ -30,7 +30,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: fuzz test test-long test-timing test-words test-pages bench compare deps deps-test
+.PHONY: fuzz test test-long test-timing test-words test-pages bench bench-peers compare deps deps-test
 
 fuzz: deps
 	cargo build --release
@@ -71,6 +71,10 @@ test-pages: deps deps-test
 
 bench: deps
 	cargo bench
+
+# The figures beside which users put those of other tools.
+bench-peers: deps
+	cargo bench --bench peers -- $(PART)
 
 # Side by side with porcupine-rs, which has dependencies that nothing else here needs.
 compare:

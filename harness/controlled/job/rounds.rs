@@ -177,7 +177,7 @@ fn delay_of(model: MemoryModel, drawn: u64) -> Option<Delay> {
     let mut random = Random::new(drawn);
     match model {
         MemoryModel::Sc => None,
-        MemoryModel::Some if !random.one_in(8) => None,
+        MemoryModel::Some if !random.one_in(4) => None,
         MemoryModel::TsoLate => Some(Delay::Late),
         MemoryModel::Some | MemoryModel::Tso => {
             Some(if random.one_in(2) { Delay::Late } else { Delay::Drawn(random.bits()) })

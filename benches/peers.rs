@@ -1,0 +1,212 @@
+//! The figures beside which users put those of other tools: rounds per CPU second of all
+//! processes, and how long until each broken twin is found. `make bench-peers`, with
+//! `PART=rounds|jobs|findings|native` for a part alone.
+//!
+//! The figures of Relacy (random scheduler) and of a plain stress loop of 50 lines were measured in
+//! November 2026 on the same three algorithms, with 2 busy processors.
+
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use serde_json::Value;
+
+const ROUNDS: u64 = 100_000;
+const SEEDS: u64 = 20;
+/// Native threads are given up after this time.
+const NATIVE_SECONDS: f64 = 10.0;
+
+/// A shape of rounds, and what is wanted of it, in thousands of rounds per CPU second.
+struct Rounds {
+    target: &'static str,
+    size: (u64, u64),
+    policy: Option<&'static str>,
+    relacy: Option<f64>,
+    goal: f64,
+}
+
+const fn rounds(
+    target: &'static str,
+    size: (u64, u64),
+    policy: Option<&'static str>,
+    relacy: Option<f64>,
+    goal: f64,
+) -> Rounds {
+    Rounds { target, size, policy, relacy, goal }
+}
+
+const WALK: Option<&str> = Some("walk:20");
+const SHAPES: [Rounds; 6] = [
+    rounds("ms_queue", (3, 8), WALK, Some(87.0), 150.0),
+    rounds("treiber_stack", (3, 8), WALK, Some(120.0), 180.0),
+    rounds("chase_lev", (3, 8), WALK, Some(200.0), 220.0),
+    rounds("ms_queue", (3, 8), None, None, 120.0),
+    rounds("ms_queue", (3, 3), WALK, Some(200.0), 350.0),
+    rounds("ms_queue", (8, 8), WALK, Some(14.8), 35.0),
+];
+
+/// CPU seconds of Relacy to the first finding, where they were measured.
+const TWINS: [(&str, Option<f64>); 14] = [
+    ("treiber_aba", Some(0.003)),
+    ("ms_queue_no_recheck", Some(0.003)),
+    ("chase_lev_no_fence", None),
+    ("atomic_register_split_cas", None),
+    ("harris_set_marked_contains", None),
+    ("locked_kv_lost_append", None),
+    ("ms_queue_untagged", None),
+    ("mutex_map_lost_update", None),
+    ("range_set_torn_count", None),
+    ("ring_mpmc_early_publish", None),
+    ("ring_spsc_early_publish", None),
+    ("set_undecided_insert", None),
+    ("slot_log_early_tail", None),
+    ("versioned_store_lost_update", None),
+];
+const FINDING_GOAL: f64 = 0.05;
+
+/// Seconds of the plain loop, and the goal.
+const NATIVE: [(&str, f64, f64); 3] = [
+    ("treiber_aba", 0.39, 0.4),
+    ("ms_queue_no_recheck", 0.3, 0.3),
+    ("chase_lev_no_fence", 0.002, 0.01),
+];
+
+fn main() {
+    let wanted = std::env::args().skip(1).find(|word| !word.starts_with('-'));
+    let parts: [(&str, fn()); 4] = [
+        ("rounds", rounds_per_cpu_second),
+        ("jobs", jobs),
+        ("findings", first_findings),
+        ("native", native),
+    ];
+    for (name, part) in parts {
+        if wanted.as_deref().is_none_or(|wanted| wanted == name) {
+            part();
+            println!();
+        }
+    }
+}
+
+/// What a run took.
+struct Took {
+    seconds: f64,
+    /// Of all its processes.
+    cpu: f64,
+    json: Value,
+}
+
+/// Runs `interlap fuzz` on a target.
+fn fuzz(target: &str, options: &[&str]) -> Took {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_interlap"));
+    command.args(["fuzz", target, "--json", "--shrink", "0s"].iter().chain(options));
+    command.current_dir(folder.path()).stderr(Stdio::null());
+    let (before, started) = (children_cpu_seconds(), Instant::now());
+    let output = command.output().expect("it starts");
+    let seconds = started.elapsed().as_secs_f64();
+    let json = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
+        panic!("{target} {options:?}: {error}, {}", output.status);
+    });
+    Took { seconds, cpu: children_cpu_seconds() - before, json }
+}
+
+/// Thousands of rounds of a shape per CPU second and per second.
+fn rates(shape: &Rounds, jobs: u64) -> (f64, f64) {
+    let (threads, calls) = shape.size;
+    let numbers = [threads, calls, jobs, ROUNDS].map(|number| number.to_string());
+    let mut options = vec!["--engine", "controlled", "--seed", "1", "--threads", &numbers[0]];
+    options.extend(["--calls", &numbers[1], "--jobs", &numbers[2], "--rounds", &numbers[3]]);
+    options.extend(shape.policy.iter().flat_map(|policy| ["--policy", policy]));
+    let took = fuzz(shape.target, &options);
+    assert_eq!(took.json["outcome"], "nothing-found", "a correct structure is not accused");
+    (ROUNDS as f64 / took.cpu / 1e3, ROUNDS as f64 / took.seconds / 1e3)
+}
+
+/// Medians of three, since other work on the machine comes and goes.
+fn rounds_per_cpu_second() {
+    println!("Thousands of checked rounds per CPU second of all processes (2 jobs)");
+    println!("  {:<16} {:<7} {:<8} {:>8} {:>8} {:>8}", "", "", "", "here", "Relacy", "goal");
+    for shape in &SHAPES {
+        let rate = median((0..3).map(|_| rates(shape, 2).0));
+        let (threads, calls) = shape.size;
+        println!(
+            "  {:<16} {threads} x {calls:<3} {:<8} {rate:>8.1} {:>8} {:>8}",
+            shape.target,
+            shape.policy.unwrap_or("all"),
+            or_dash(shape.relacy),
+            shape.goal
+        );
+    }
+}
+
+fn jobs() {
+    let rate = |jobs| median((0..3).map(|_| rates(&SHAPES[3], jobs).1));
+    let (one, two) = (rate(1), rate(2));
+    println!("Thousands of rounds per second (MS queue, 3 x 8)");
+    println!("  1 job {one:.1}, 2 jobs {two:.1}: {:.2} times as many", two / one);
+    println!("  goal: 1.9 times, on a machine that does nothing else");
+}
+
+fn first_findings() {
+    println!(
+        "The first finding of a compiled adapter, from start to end: medians of {SEEDS} seeds"
+    );
+    println!("  {:<28} {:>6} {:>6} {:>7} {:>7}", "", "CPU s", "s", "round", "Relacy");
+    for (twin, relacy) in TWINS {
+        fuzz(twin, &["--engine", "controlled", "--rounds", "1"]);
+        let found: Vec<Took> = (0..SEEDS).map(|seed| first_finding(twin, seed)).collect();
+        let round = |took: &Took| took.json["findings"][0]["round"].as_u64().expect("found") as f64;
+        println!(
+            "  {twin:<28} {:>6.3} {:>6.3} {:>7} {:>7}",
+            median(found.iter().map(|took| took.cpu)),
+            median(found.iter().map(|took| took.seconds)),
+            median(found.iter().map(round)),
+            or_dash(relacy)
+        );
+    }
+    println!("  goal: {FINDING_GOAL} CPU s each; the run goes on while it confirms and saves");
+}
+
+fn first_finding(twin: &str, seed: u64) -> Took {
+    let seed = seed.to_string();
+    let options = ["--engine", "controlled", "--findings", "1", "--for", "60s", "--seed", &seed];
+    fuzz(twin, &options)
+}
+
+fn native() {
+    println!("Native threads, seconds to the first finding: medians of {SEEDS} seeds");
+    println!("  {:<28} {:>6} {:>10} {:>6}", "", "here", "plain loop", "goal");
+    for (twin, plain, goal) in NATIVE {
+        fuzz(twin, &["--engine", "native", "--rounds", "1"]);
+        let seconds = (0..SEEDS).map(|seed| {
+            let (seed, most) = (seed.to_string(), format!("{NATIVE_SECONDS}s"));
+            let options = ["--engine", "native", "--findings", "1", "--for", &most];
+            let took = fuzz(twin, &[&options[..], &["--seed", &seed]].concat());
+            let after = took.json["findings"][0]["after_seconds"].as_f64();
+            after.unwrap_or(NATIVE_SECONDS)
+        });
+        println!("  {twin:<28} {:>6.3} {plain:>10} {goal:>6}", median(seconds));
+    }
+    println!("  given up after {NATIVE_SECONDS} s, which then count");
+}
+
+fn or_dash(number: Option<f64>) -> String {
+    number.map_or("-".to_string(), |number| number.to_string())
+}
+
+fn median(numbers: impl Iterator<Item = f64>) -> f64 {
+    let mut numbers: Vec<f64> = numbers.collect();
+    numbers.sort_by(f64::total_cmp);
+    numbers[numbers.len() / 2]
+}
+
+/// Of the processes that were waited for, and of those that they waited for.
+fn children_cpu_seconds() -> f64 {
+    // SAFETY: a structure of plain numbers, which the call fills.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_CHILDREN, &mut usage);
+        usage
+    };
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
+    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+}
