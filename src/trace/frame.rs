@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::judged::Judged;
+use super::judged::{Judged, Judgement};
 use super::trail::Event;
 pub use super::wire::{FrameError, FrameReader, write, write_judged, write_records};
 use crate::core::history::Unit;
@@ -154,13 +154,6 @@ impl RoundEnd {
     pub fn new(round: u64, drained: bool) -> RoundEnd {
         RoundEnd { round, drained, fault: None, steps: None, judgement: None }
     }
-}
-
-/// What a harness made of a round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judgement {
-    Consistent,
-    Violation,
 }
 
 /// What the controlled engine counted in a round.

@@ -1,9 +1,9 @@
-//! A round that the harness judged itself and found consistent: what is counted of it.
-//! Its records stay in the harness, because to send, decode and judge them elsewhere takes longer
-//! than the round. A sample of the rounds is sent whole and judged again.
+//! What a harness made of a round that it judged itself. Of a consistent one it sends only what is
+//! counted: to send, decode and judge its records elsewhere takes longer than the round. A sample
+//! of the rounds is sent whole and judged again.
 
 use super::frame::Steps;
-use crate::check::Overlap;
+use crate::check::{Overlap, Verdict};
 use crate::core::answer::AnswerKind;
 use crate::core::history::History;
 use crate::core::operation::Op;
@@ -17,6 +17,24 @@ pub const SAMPLED_ONE_IN: u64 = 16;
 /// number alone decides that.
 pub fn is_sampled(round: u64) -> bool {
     round < SAMPLED_FIRST || mix(round).is_multiple_of(SAMPLED_ONE_IN)
+}
+
+/// What was made of a round that was decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    Consistent,
+    Violation,
+}
+
+impl Judgement {
+    /// None if the verdict is that the round was not decided.
+    pub fn of(verdict: &Verdict) -> Option<Judgement> {
+        match verdict {
+            Verdict::Consistent => Some(Judgement::Consistent),
+            Verdict::Violation(_) => Some(Judgement::Violation),
+            Verdict::Inconclusive(_) => None,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -11,10 +11,10 @@ use rmp::{decode, encode};
 use serde::{Deserialize, Serialize};
 
 use super::frame::{
-    Bye, Detected, Frame, Hello, Judgement, Pause, Problem, RECORDS_BYTES_MAX, Records, RoundEnd,
-    RoundStart, Schedule, Steps, TRACE_VERSION,
+    Bye, Detected, Frame, Hello, Pause, Problem, RECORDS_BYTES_MAX, Records, RoundEnd, RoundStart,
+    Schedule, Steps, TRACE_VERSION,
 };
-use super::judged::{Answered, Judged};
+use super::judged::{Answered, Judged, Judgement};
 use super::trail::Event;
 use crate::check::Overlap;
 use crate::core::answer::AnswerKind;

@@ -4,8 +4,8 @@
 use interlap::core::plan::Engine;
 use interlap::fuzz::{Warning, fuzz};
 use interlap::report::warnings::warning;
-use interlap::trace::frame::{Frame, Judgement};
-use interlap::trace::judged::SAMPLED_FIRST;
+use interlap::trace::frame::Frame;
+use interlap::trace::judged::{Judgement, SAMPLED_FIRST};
 use serde_json::{Value, json};
 
 use super::fake::{Ear, Fake, round};

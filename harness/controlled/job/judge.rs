@@ -5,12 +5,12 @@
 
 use std::io;
 
-use interlap::check::{self, Limits, Verdict};
+use interlap::check::{self, Limits};
 use interlap::core::history::{History, Thread};
 use interlap::core::plan::Plan;
 use interlap::model::Spec;
-use interlap::trace::frame::{Judgement, Steps, TargetInfo};
-use interlap::trace::judged::{Answered, Judged};
+use interlap::trace::frame::{Steps, TargetInfo};
+use interlap::trace::judged::{Answered, Judged, Judgement};
 use interlap::trace::records::Reader;
 
 use super::read_only::ReadOnly;
@@ -66,11 +66,7 @@ impl Judge {
             return None;
         }
         let Rules { model, limits } = self.rules.get();
-        match check::check(&self.history, model, limits) {
-            Verdict::Consistent => Some(Judgement::Consistent),
-            Verdict::Violation(_) => Some(Judgement::Violation),
-            Verdict::Inconclusive(_) => None,
-        }
+        Judgement::of(&check::check(&self.history, model, limits))
     }
 
     /// Reads the records of a round. Returns false if they are not all of calls that returned.

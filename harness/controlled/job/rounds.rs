@@ -9,10 +9,8 @@ use interlap::core::plan::{Heap, Job, MemoryModel, PlainPoints, Plan};
 use interlap::core::random::{Random, mix};
 use interlap::schedule::{Policy, RoundSize, Spec};
 use interlap::trace::area::Stage;
-use interlap::trace::frame::{
-    Bye, Frame, Judgement, Problem, RoundEnd, RoundStart, Steps, write_judged,
-};
-use interlap::trace::judged::is_sampled;
+use interlap::trace::frame::{Bye, Frame, Problem, RoundEnd, RoundStart, Steps, write_judged};
+use interlap::trace::judged::{Judgement, is_sampled};
 
 use super::judge::Judge;
 use super::round;

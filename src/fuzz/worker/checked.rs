@@ -13,8 +13,8 @@ use crate::fuzz::check_thread::{CheckedRound, check_round};
 use crate::fuzz::{FailedAtLoad, Warning};
 use crate::process::fault::Fault;
 use crate::process::supervise::Harness;
-use crate::trace::frame::{Hello, Judgement, RoundEnd, RoundStart};
-use crate::trace::judged::Judged;
+use crate::trace::frame::{Hello, RoundEnd, RoundStart};
+use crate::trace::judged::{Judged, Judgement};
 use crate::trace::rounds::Round;
 
 impl Worker<'_> {
@@ -51,13 +51,10 @@ impl Worker<'_> {
         if let Some(steps) = &round.end.steps {
             counts.add_steps(steps, is_warm_up);
         }
-        let judged = match &verdict {
-            Verdict::Consistent => Some(Judgement::Consistent),
-            Verdict::Violation(_) => Some(Judgement::Violation),
-            Verdict::Inconclusive(_) => None,
+        let agrees = match (round.end.judgement, Judgement::of(&verdict)) {
+            (Some(theirs), Some(ours)) => theirs == ours,
+            _ => true,
         };
-        let agrees =
-            round.end.judgement.is_none() || judged.is_none() || round.end.judgement == judged;
         if !agrees {
             let round = round.start.round;
             self.send(Message::Warning(Warning::Misjudged { round }));
