@@ -67,8 +67,9 @@ pub fn warning(warning: &Warning) -> String {
         ),
         Warning::Misjudged { round } => format!(
             "round {round}: the target's process judged it otherwise than this program, whose \
-             verdict counts. The target overwrites memory that is not its own, so the rounds that \
-             its process judged before may hide violations. The run goes on with a fresh process"
+             verdict counts. Most likely the target overwrites memory that is not its own: look \
+             for that first, for instance with AddressSanitizer, because until then violations \
+             may be missed. The run goes on with a fresh process"
         ),
         Warning::Stuck { round, fault, patience } => stuck(*round, fault, *patience),
         Warning::Growth(Growth { bytes, descriptors, rounds }, Engine::Controlled) => format!(

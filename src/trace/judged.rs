@@ -1,6 +1,8 @@
 //! What a harness made of a round that it judged itself. Of a consistent one it sends only what is
-//! counted: to send, decode and judge its records elsewhere takes longer than the round. A sample
-//! of the rounds is sent whole and judged again.
+//! counted: to send, decode and judge its records elsewhere costs nearly twice as much as to judge
+//! them there. A sample of the rounds is sent whole and judged again.
+
+use smallvec::SmallVec;
 
 use super::frame::Steps;
 use crate::check::{Overlap, Verdict};
@@ -43,7 +45,7 @@ pub struct Judged {
     /// Threads that called at once.
     pub threads: u32,
     pub overlap: Overlap,
-    pub answers: Vec<Answered>,
+    pub answers: SmallVec<[Answered; 8]>,
     pub steps: Steps,
 }
 
@@ -59,8 +61,8 @@ pub struct Answered {
 
 impl Answered {
     /// Counts the answers of the first `threads` clients, those of the drain not.
-    pub fn count(history: &History, threads: u32, answers: &mut Vec<Answered>) {
-        answers.clear();
+    pub fn count(history: &History, threads: u32) -> SmallVec<[Answered; 8]> {
+        let mut answers = SmallVec::<[Answered; 8]>::new();
         for thread in history.threads.iter().filter(|thread| thread.client < threads) {
             for operation in thread.operations() {
                 let (op, kind) = (operation.op, AnswerKind::classify(thread, operation));
@@ -74,5 +76,6 @@ impl Answered {
                 answers[at].by_others += 1 - first;
             }
         }
+        answers
     }
 }

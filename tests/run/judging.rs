@@ -1,14 +1,18 @@
 //! Rounds that the harness judges itself are judged and counted as those that the main program
 //! judges, which are all of them where a trace is kept.
 
-use interlap::core::plan::Engine;
+use std::fs::File;
+use std::process::Command;
+
+use interlap::core::plan::{Engine, Job, Plan, WARM_UP_ROUNDS};
 use interlap::fuzz::{Warning, fuzz};
 use interlap::report::warnings::warning;
-use interlap::trace::frame::Frame;
-use interlap::trace::judged::{Judgement, SAMPLED_FIRST};
+use interlap::trace::frame::{Frame, FrameReader};
+use interlap::trace::judged::{Judgement, SAMPLED_FIRST, is_sampled};
 use serde_json::{Value, json};
 
 use super::fake::{Ear, Fake, round};
+use super::pace::library;
 use super::tool::Tool;
 
 /// Structures of each family, correct and broken.
@@ -65,6 +69,47 @@ fn a_round_is_judged_and_counted_the_same_wherever_that_is_done() {
             std::fs::remove_dir_all(tool.path(folder)).expect("the run's");
         }
     }
+}
+
+/// Of the sample all is sent, with what the harness made of it; of all others what is counted.
+#[test]
+fn the_calls_of_a_consistent_round_leave_the_harness_only_in_the_sample() {
+    let folder = tempfile::tempdir().expect("room");
+    let job = Job {
+        plan: Plan { engine: Engine::Controlled, ..Plan::new("ms_queue", 5) },
+        library: library("targets", "ms_queue"),
+        round_first: 0,
+        round_step: 1,
+        round_end: Some(SAMPLED_FIRST + 200),
+        hang_milliseconds: 30_000,
+        milliseconds_max: None,
+        judges: true,
+        directory: folder.path().join("files"),
+    };
+    let (job_file, frames) = (folder.path().join("job"), folder.path().join("frames"));
+    std::fs::write(&job_file, serde_json::to_vec(&job).expect("a job")).expect("room");
+    let mut harness = Command::new(env!("CARGO_BIN_EXE_interlap-harness"));
+    let status = harness.arg("--alone").arg(&job_file).arg(&frames).status().expect("it starts");
+    assert!(status.success());
+    let mut frames = FrameReader::new(File::open(&frames).expect("frames"));
+    let (mut whole, mut counted) = (0, 0);
+    while let Some(frame) = frames.next_frame().expect("sound") {
+        match frame {
+            Frame::End(end) => {
+                assert!(is_sampled(end.round));
+                let judgement = (end.round >= WARM_UP_ROUNDS).then_some(Judgement::Consistent);
+                assert_eq!(end.judgement, judgement, "round {}", end.round);
+                whole += 1;
+            }
+            Frame::Judged(judged) => {
+                assert!(!is_sampled(judged.round));
+                counted += 1;
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(whole + counted, SAMPLED_FIRST + 200);
+    assert!(counted > 150, "{counted}");
 }
 
 /// A round that the harness judged.

@@ -13,7 +13,7 @@ use interlap::trace::rounds::{Round, read};
 const ROUNDS: u64 = 240;
 
 /// The adapter, compiled for the controlled engine, of this folder of the repository.
-fn library(folder: &str, name: &str) -> PathBuf {
+pub fn library(folder: &str, name: &str) -> PathBuf {
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
     let toolchain =
         Toolchain::new(Cache::at(cache).expect("a cache"), Sources::EMBEDDED).expect("a toolchain");

@@ -1,7 +1,6 @@
-//! Judges short rounds in the process that ran them, while no code of the target runs. What the
-//! target may have overwritten cannot hide a violation for long: records that changed end the
-//! process (`record`), what the judge keeps from round to round can only be read, and the main
-//! program judges a sample of the rounds again, as it does every round that is not consistent.
+//! Judges short rounds in the process that ran them, while no code of the target runs. The main
+//! program judges a sample of them again, and every round that is not consistent. So memory that
+//! the target has overwritten makes no false alarm, and hides no violation of the sample.
 
 use std::io;
 
@@ -23,7 +22,7 @@ const OPERATIONS_MAX: u64 = 1024;
 const CONFIGURATIONS_MAX: usize = 1 << 12;
 const STEPS_MAX: u64 = 50_000;
 
-/// What the judge keeps from round to round.
+/// What decides a verdict beside the records.
 struct Rules {
     model: Spec,
     limits: Limits,
@@ -35,7 +34,6 @@ pub struct Judge {
     reader: Reader,
     history: History,
     unused: Vec<Thread>,
-    answers: Vec<Answered>,
 }
 
 impl Judge {
@@ -55,7 +53,6 @@ impl Judge {
             reader: Reader::new(0),
             history: History::default(),
             unused: Vec::new(),
-            answers: Vec::new(),
         }))
     }
 
@@ -89,13 +86,12 @@ impl Judge {
     }
 
     /// What is counted of the round that was judged last.
-    pub fn judged(&mut self, shape: &Shape, steps: Steps) -> Judged {
-        Answered::count(&self.history, shape.threads, &mut self.answers);
+    pub fn judged(&self, shape: &Shape, steps: Steps) -> Judged {
         Judged {
             round: shape.round,
             threads: shape.threads,
             overlap: check::overlap(&self.history),
-            answers: self.answers.clone(),
+            answers: Answered::count(&self.history, shape.threads),
             steps,
         }
     }

@@ -4,7 +4,7 @@
 //! - `rounds`: the rounds of a job, each from the same state
 //! - `round`: one round: create, call, drain, destroy
 //! - `judge`: judges short rounds in this process
-//! - `read_only`: a value that only faults if it is written
+//! - `read_only`: a value that can only be read
 //! - `last_words`: what is sent before a process under control ends
 
 mod judge;

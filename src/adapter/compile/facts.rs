@@ -1,4 +1,4 @@
-//! What was found out about a compiler, kept in the cache: to ask it takes longer than everything
+//! What was found out about a compiler, kept in the cache: to ask it takes about as long as all
 //! else before a run's first round. The facts are those of the program's file, unchanged, in the
 //! same environment. A program that may run another one (ccache, a script) is asked each time.
 

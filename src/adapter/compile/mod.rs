@@ -6,8 +6,8 @@
 //!   result.
 //! - `compiler`: Finds the C and C++ compilers, their versions and their header folders.
 //! - `error`: The errors of compiling an adapter, each with advice and the compiler's own messages.
-//! - `facts`: What was found out about a compiler, kept in the cache: to ask it takes longer than
-//!   everything else before a run's first round.
+//! - `facts`: What was found out about a compiler, kept in the cache: to ask it takes about as long
+//!   as all else before a run's first round.
 //! - `libatomic`: Detects whether a compiled target needs libatomic, GCC's library of atomics.
 //! - `record`: Records the inputs of a compiled library, to decide whether it is still up to date.
 //! - `stored_flags`: Decides which flags of a stored plan are ordinary: those that say how a target

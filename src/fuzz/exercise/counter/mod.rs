@@ -47,8 +47,6 @@ pub struct Counter {
     held_max: Option<u64>,
     /// Hashes of the shapes of rounds, to be counted by `Sketch`.
     shapes: Vec<u64>,
-    /// Those of the last round, whose memory is used again.
-    answered: Vec<Answered>,
 }
 
 /// A pending call.
@@ -74,7 +72,6 @@ impl Default for Counter {
             depths: [0; DEPTHS],
             held_max: None,
             shapes: Vec::new(),
-            answered: Vec::new(),
         }
     }
 }
@@ -104,10 +101,7 @@ impl Counter {
     /// Counts the calls of the round, or of a part of it, without the drain, whose client comes
     /// after the threads.
     pub fn add(&mut self, round: u64, threads: u32, history: &History) {
-        let mut answers = std::mem::take(&mut self.answered);
-        Answered::count(history, threads, &mut answers);
-        self.add_answers(&answers);
-        self.answered = answers;
+        self.add_answers(&Answered::count(history, threads));
         if is_sampled(round) {
             self.analyse(threads, history);
         }
