@@ -355,9 +355,8 @@ fn stream(histories: &[History]) -> Vec<u8> {
         let round = round as u64;
         let threads = history.threads.len() as u32;
         put(Frame::Round(RoundStart { round, threads, calls: 8, sequential: false, fresh: false }));
-        for thread in &history.threads {
-            let bytes = records::encode(thread);
-            put(Frame::Records(Records { thread: thread.client, bytes }));
+        for thread in history.clients() {
+            put(Frame::Records(Records { thread, bytes: records::encode(history, thread) }));
         }
         let steps = Steps {
             policy: "pct:3".to_string(),

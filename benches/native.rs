@@ -30,8 +30,9 @@ fn main() {
     let figures = Command::new(&harness).arg("--bench").arg(&library).output().expect("it starts");
     println!("  {}", String::from_utf8_lossy(&figures.stdout).trim_end());
     println!(
-        "  goal: \"timebox\" at most 60 ns; \"markers\" is what the debuggers' markers have of it\n"
+        "  goal: \"timebox\" at most 60 ns; \"markers\" is what the debuggers' markers have of it"
     );
+    println!("  \"free\" are calls of which 64 share a box\n");
 
     println!("Recorded calls per second (2 threads, an empty target)");
     for calls in [100_000, 1_000_000, 3_000_000] {

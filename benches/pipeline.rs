@@ -67,11 +67,12 @@ fn counting() -> f64 {
 }
 
 fn round(bytes: &mut Vec<u8>, round: u64) {
+    let history = History { threads: (0..3).map(calls).collect(), ..History::default() };
     let start = RoundStart { round, threads: 3, calls: 8, sequential: false, fresh: false };
     let mut put = |frame| write(bytes, &frame).expect("memory");
     put(Frame::Round(start));
     for thread in 0..3 {
-        put(Frame::Records(Records { thread, bytes: records::encode(&calls(thread)) }));
+        put(Frame::Records(Records { thread, bytes: records::encode(&history, thread) }));
     }
     let steps = Some(Box::new(Steps {
         policy: "pct:3".to_string(),

@@ -13,20 +13,24 @@ use serde::Serialize;
 use crate::clock::Clock;
 use crate::library::{Local, Structure, Target, abi, host};
 use crate::marker::{interlap_op_begin, interlap_op_end};
+use crate::prepared::Prepared;
 use crate::record::Recorded;
 use crate::timebox::{Outcome, Timebox};
 
 /// Short enough that some repeats are undisturbed on a shared machine.
 const CALLS: usize = 200_000;
 const REPEATS: usize = 150;
+const BLOCK_CALLS: u64 = 64;
 
 /// Nanoseconds per call.
 #[derive(Serialize)]
 struct Figures {
     clock: plan::Clock,
-    /// The call alone; in its box, recorded; the two fenced stamps alone.
+    /// The call alone; in its box, recorded; in blocks that share a box, as threads that run free
+    /// make it; the two fenced stamps alone.
     bare: Samples,
     recorded: Samples,
+    free: Samples,
     stamps: Samples,
     /// The stamps, each passed to its marker.
     marked: Samples,
@@ -58,18 +62,20 @@ pub fn run(library: &Path) -> Result<(), String> {
     let op = target.operations[0].0;
     // As in the engine, the records' memory is touched before the first call.
     let mut bytes = vec![1; CALLS * size_max(1) + size_max(abi::IL_RESULT_ROOM as usize)];
-    let [mut bare, mut recorded, mut stamps, mut marked] = [const { Vec::new() }; 4];
+    let [mut bare, mut recorded, mut free, mut stamps, mut marked] = [const { Vec::new() }; 5];
+    let prepared = Prepared::repeated(op, CALLS);
     for _ in 0..REPEATS {
         stamps.push(time(|| bare_stamps(clock)));
         marked.push(time(|| marked_stamps(clock)));
         bare.push(time(|| bare_calls(&target, &structure, &local, op)));
         recorded.push(recorded_calls(&target, &structure, &local, op, clock, &mut bytes)?);
+        free.push(free_calls(&target, &structure, &local, &prepared, clock, &mut bytes));
     }
-    let [bare, recorded, stamps, marked] =
-        [bare, recorded, stamps, marked].map(Samples::from_nanoseconds);
+    let [bare, recorded, free, stamps, marked] =
+        [bare, recorded, free, stamps, marked].map(Samples::from_nanoseconds);
     let (markers, timebox) = (marked.min - stamps.min, recorded.min - bare.min);
     let clock = info.clock;
-    let figures = Figures { clock, bare, recorded, stamps, marked, markers, timebox };
+    let figures = Figures { clock, bare, recorded, free, stamps, marked, markers, timebox };
     println!("{}", serde_json::to_string(&figures).map_err(|error| error.to_string())?);
     Ok(())
 }
@@ -135,6 +141,24 @@ fn recorded_calls(
         Outcome::Recorded(_) => Ok(nanoseconds),
         outcome => Err(format!("the target cannot be used for this: {outcome:?}")),
     }
+}
+
+/// Calls as a thread that runs free makes them.
+fn free_calls(
+    target: &Target,
+    structure: &Structure,
+    local: &Local,
+    prepared: &Prepared,
+    clock: Clock,
+    bytes: &mut [u8],
+) -> f64 {
+    let (len, seal) = Default::default();
+    let mut timebox = Timebox::new(clock, 0, 1, bytes, Recorded::new(&len, &seal));
+    time(|| {
+        for block in prepared.blocks(BLOCK_CALLS) {
+            timebox.perform_block(target, structure, local, block, 1);
+        }
+    })
 }
 
 fn time(calls: impl FnOnce()) -> f64 {

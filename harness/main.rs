@@ -21,6 +21,7 @@ mod marker;
 mod native;
 mod parts;
 mod pipe;
+mod prepared;
 mod record;
 mod rr;
 mod scenario;

@@ -4,6 +4,8 @@
 //! `interlap_op_begin` and `interlap_op_end` are called where a recorded call begins and ends, in
 //! every engine. Both take, in the registers of the System V ABI, each as a `u64`:
 //!
+//! Calls of free-running rounds of native threads, which no debugger can wait for, pass none.
+//!
 //! - `rdi`: `thread`, the number of the calling thread in its round; the one after the last drains;
 //! - `rsi`: `op`, the number of the call among those that its thread recorded in this round, from
 //!   0: so `thread` and `op` identify an operation of the history;

@@ -21,6 +21,7 @@ use crate::fault;
 use crate::library::{Local, Role, Structure, Target, abi};
 use crate::parts::{self, Parts};
 use crate::pipe::Pipe;
+use crate::prepared::Prepared;
 use crate::record::Area;
 use crate::timebox::{Outcome, Timebox};
 use crate::workload::{Caller, Shape, adds};
@@ -171,28 +172,44 @@ fn run_thread(round: &Round, thread: u32) {
     fault::set_thread(thread);
     let mut caller = Caller::new(round.shape, thread);
     let mut timebox = round.timebox(thread);
-    let mut args = Vec::with_capacity(round.shape.values_per_call().max(3));
+    let free = round.shape.block.filter(|_| round.parts.is_none());
+    let free = free.map(|most| (most, Prepared::draw(&mut caller, round.shape.calls)));
     let _caller = callers::Caller::enter(thread);
     let local = round.area.at_edge(thread, || round.structure.enter(thread));
     let delay = caller.start_delay(round.shape);
     round.wait_for_all();
     pause(delay);
+    match free {
+        Some((most, calls)) => run_free(round, &calls, most, &mut timebox, &local),
+        None => run_boxed(round, thread, &mut caller, &mut timebox, &local),
+    }
+    round.area.at_edge(thread, || drop(local));
+}
+
+/// Makes the calls of a thread, each in a timebox of its own.
+fn run_boxed(
+    round: &Round,
+    thread: u32,
+    caller: &mut Caller,
+    timebox: &mut Timebox,
+    local: &Local,
+) {
+    let mut args = Vec::with_capacity(round.shape.values_per_call().max(3));
     let all = round.shape.calls;
     let part = round.parts.as_ref().map_or(all, |parts| parts.calls);
     let mut share = Share { made: 0, unsupported: 0, added: 0, inside: 0, over: caller.is_idle() };
     let mut end = 0;
     while end < all {
         end = all.min(end + part);
-        share.call_until(end, round, &mut caller, &mut timebox, &local, &mut args);
+        share.call_until(end, round, caller, timebox, local, &mut args);
         round.added.fetch_add(std::mem::take(&mut share.added), Ordering::Relaxed);
         round.inside.fetch_add(std::mem::take(&mut share.inside), Ordering::Relaxed);
         if let Some(parts) = round.parts.as_ref().filter(|_| end < all) {
-            let empty = || _ = drain_all(round, &local, &mut timebox);
+            let empty = || _ = drain_all(round, local, timebox);
             parts.meet(thread, round.area, &round.added, empty);
             timebox.rewind();
         }
     }
-    round.area.at_edge(thread, || drop(local));
 }
 
 /// How far a thread is with its share of a round.
@@ -248,6 +265,23 @@ impl Share {
             self.added += if adds(op) { args.len() as u64 } else { 0 };
         }
     }
+}
+
+/// Makes the calls of a thread that runs free, in blocks of so many.
+fn run_free(round: &Round, calls: &Prepared, most: u64, timebox: &mut Timebox, local: &Local) {
+    let (target, structure) = (round.target, round.structure);
+    let (mut inside, results) = (0, round.shape.values_per_call());
+    for block in calls.blocks(most) {
+        inside += match block.single() {
+            Some((op, args)) => {
+                let outcome = timebox.perform(target, structure, local, op, args);
+                timebox.growth(op, args, outcome)
+            }
+            None => timebox.perform_block(target, structure, local, block, results),
+        };
+    }
+    round.added.fetch_add(calls.added(), Ordering::Relaxed);
+    round.inside.fetch_add(inside, Ordering::Relaxed);
 }
 
 #[inline]

@@ -1,5 +1,6 @@
-//! Makes one recorded call: opens the box, calls the structure, closes the box, records. No other
-//! code runs while a box is open. It allocates nothing, locks nothing and makes no system call.
+//! Makes recorded calls, one or a block: opens the box, calls the structure, closes the box and
+//! records. While a box is open no other code runs, but that which writes the answers of a block.
+//! It allocates nothing, locks nothing and makes no system call.
 
 use interlap::core::operation::{Op, Status};
 use interlap::core::plan::BULK_MAX;
@@ -12,6 +13,7 @@ use crate::forked;
 use crate::library::{Local, Structure, Target, abi, host};
 use crate::marker::{interlap_op_begin, interlap_op_end};
 use crate::pipe::abandon;
+use crate::prepared::Block;
 use crate::record::Recorded;
 
 /// Written behind the room for results, to detect an adapter that writes past it.
@@ -39,6 +41,8 @@ struct HostCall {
     clock: Clock,
     /// Calls recorded before this one.
     made: u64,
+    /// The call is one of a block, whose box it cannot narrow.
+    in_block: bool,
 }
 
 impl HostCall {
@@ -90,7 +94,7 @@ impl<'a> Timebox<'a> {
             start: 0,
             end: 0,
         };
-        let call = HostCall { call, clock, made: 0 };
+        let call = HostCall { call, clock, made: 0, in_block: false };
         Timebox { call, writer: Writer::new(bytes), recorded, results, room, last: 0 }
     }
 
@@ -112,6 +116,10 @@ impl<'a> Timebox<'a> {
     /// How many more values are inside a queue, stack or deque after the call that was made last.
     pub fn growth(&self, op: Op, args: &[i64], outcome: Outcome) -> i64 {
         let Outcome::Recorded(status) = outcome else { return 0 };
+        self.growth_of(op, args, status)
+    }
+
+    fn growth_of(&self, op: Op, args: &[i64], status: Status) -> i64 {
         match (self.results(), args.len() as i64) {
             (results, _) if op.removes() => -(results.len() as i64),
             (_, _) if !op.adds() || status == Status::Full => 0,
@@ -158,6 +166,80 @@ impl<'a> Timebox<'a> {
         self.record(before, start, end)
     }
 
+    /// Makes the calls of a block, two at least, in one timebox, and records them. None may have
+    /// more than so many results. Returns how many more values are inside a queue, stack or deque.
+    /// Markers are not passed.
+    pub fn perform_block(
+        &mut self,
+        target: &Target,
+        structure: &Structure,
+        local: &Local,
+        block: Block,
+        results: usize,
+    ) -> i64 {
+        self.writer.warm_up(block.size_max(results));
+        let clock = self.call.clock;
+        let start = clock.open_after(self.last);
+        block.invoke(&mut self.writer, start);
+        self.recorded.reach(self.writer.len());
+        self.call.in_block = true;
+        disturb::set_inside(true);
+        let mut growth = 0;
+        for (op, args) in block.calls() {
+            self.prepare(op, args);
+            // SAFETY: as in `perform`.
+            unsafe {
+                let call = (&raw mut self.call).cast();
+                target.call_function()(structure.pointer(), local.pointer(), call);
+            }
+            forked::stop_if_forked();
+            growth += self.respond(op, args, results);
+        }
+        let closed = clock.close();
+        disturb::set_inside(false);
+        self.call.in_block = false;
+        self.writer.close(closed - start);
+        self.recorded.complete(self.writer.len(), self.writer.seal());
+        self.last = closed;
+        growth
+    }
+
+    /// Records the answer of a block's call, which has at most so many results. Returns how many
+    /// more values are inside.
+    #[inline]
+    fn respond(&mut self, op: Op, args: &[i64], results: usize) -> i64 {
+        let Some(status) = self.answer() else {
+            self.writer.respond(None);
+            return 0;
+        };
+        let count = self.call.call.result_count as usize;
+        if count > results {
+            broken(&self.call.call, format!("returned {count} results, more than {results}"));
+        }
+        self.writer.respond(Some((status as u8, &self.results[..count])));
+        self.recorded.reach(self.writer.len());
+        self.call.made += 1;
+        self.growth_of(op, args, status)
+    }
+
+    /// The call's status; none if the target did nothing. An adapter that breaks its contract ends
+    /// the process.
+    #[inline]
+    fn answer(&self) -> Option<Status> {
+        let call = &self.call.call;
+        if call.status == abi::IL_UNSUPPORTED {
+            return None;
+        }
+        if call.result_count as usize > self.room || self.results[self.room] != GUARD {
+            let (count, room) = (call.result_count, self.room);
+            broken(call, format!("returned {count} results where {room} fit"));
+        }
+        let status = Status::from_code(call.status);
+        status.or_else(|| {
+            broken(call, format!("returned status {}, which is no il_status", call.status))
+        })
+    }
+
     #[inline]
     fn prepare(&mut self, op: Op, args: &[i64]) {
         let call = &mut self.call.call;
@@ -173,19 +255,12 @@ impl<'a> Timebox<'a> {
 
     #[inline]
     fn record(&mut self, before: usize, start: u64, end: u64) -> Outcome {
-        let call = &self.call.call;
-        if call.status == abi::IL_UNSUPPORTED {
+        let Some(status) = self.answer() else {
             self.writer.truncate(before);
             self.recorded.reach(before);
             return Outcome::Unsupported;
-        }
-        if call.result_count as usize > self.room || self.results[self.room] != GUARD {
-            let (count, room) = (call.result_count, self.room);
-            broken(call, format!("returned {count} results where {room} fit"));
-        }
-        let Some(status) = Status::from_code(call.status) else {
-            broken(call, format!("returned status {}, which is no il_status", call.status));
         };
+        let call = &self.call.call;
         // The adapter may have narrowed the box, never widened it.
         let start = if call.start != 0 { call.start } else { start };
         let end = if call.end != 0 { call.end } else { end };
@@ -216,8 +291,10 @@ pub unsafe extern "C" fn box_open(call: *mut abi::il_call) {
     // SAFETY: adapters get their il_call from `perform` alone, where it begins a HostCall that
     // only this thread uses.
     let call = unsafe { &mut *call };
-    call.call.start = call.clock.open();
-    call.begins(call.call.start);
+    if !call.in_block {
+        call.call.start = call.clock.open();
+        call.begins(call.call.start);
+    }
 }
 
 /// `il_box_close`: see interlap.h.
@@ -225,6 +302,8 @@ pub unsafe extern "C" fn box_close(call: *mut abi::il_call) {
     let call = call.cast::<HostCall>();
     // SAFETY: as in `box_open`.
     let call = unsafe { &mut *call };
-    call.call.end = call.clock.close();
-    call.ends(call.call.end);
+    if !call.in_block {
+        call.call.end = call.clock.close();
+        call.ends(call.call.end);
+    }
 }

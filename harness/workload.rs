@@ -14,8 +14,12 @@ use crate::library::Role;
 
 pub use caller::{Caller, TRANSACTION_MAX};
 
+/// One call at a time.
 const SHORT_CALLS: (u64, u64) = (2, 64);
+/// With native threads a round has a fixed cost of some 100 calls.
+const NATIVE_CALLS: (u64, u64) = (2, 2048);
 const LONG_CALLS: (u64, u64) = (512, 20_000);
+const LONG_ONE_IN: u64 = 32;
 /// With the controlled engine few calls suffice: their interleavings vary.
 const CONTROLLED_CALLS: (u64, u64) = (1, 16);
 
@@ -25,6 +29,12 @@ const RR_CALLS: (u64, u64) = (64, 1024);
 /// Numbers of draws, apart from those of threads, which count from 1.
 const OF_BULK: u64 = 1 << 32;
 const OF_AMOUNT: u64 = 2 << 32;
+const OF_KIND: u64 = 3 << 32;
+
+/// Native threads run free in one round of so many, with so many calls, in blocks of so many.
+const FREE_ONE_IN: u64 = 3;
+const FREE_CALLS: (u64, u64) = (256, 2048);
+const BLOCK_CALLS: (u64, u64) = (16, 256);
 
 /// What is added to a counter. Rounds with more calls than this use one amount only.
 const AMOUNTS: [i64; 3] = [1, 2, 7];
@@ -44,6 +54,11 @@ pub struct Shape<'a> {
     pub fresh: bool,
     /// Threads are stalled in the middle of calls (see `disturb`).
     pub disturbed: bool,
+    /// The calls of a thread are made in blocks of at most so many, which share a timebox: the
+    /// threads run free.
+    pub block: Option<u64>,
+    /// All threads add and remove in turn, in the whole round.
+    in_turn: bool,
     /// The model promises nothing of an "empty" answer.
     pub empty_says_nothing: bool,
     /// Each operation with its role and weight; swarm testing leaves some out (Groce et al.,
@@ -78,9 +93,16 @@ impl<'a> Shape<'a> {
         let (seed, scenario) = (plan.seed, plan.scenario(round));
         let mut random = Random::derived(seed, &[round]);
         let sequential = scenario.map_or(round < WARM_UP_ROUNDS, |scenario| scenario.sequential);
+        let model = model(plan, info);
+        let moves_values = model.is_some_and(|model| model.kind.is_container());
+        let is_native = plan.engine == Engine::Native && !sequential;
+        let mut kind = Random::derived(seed, &[round, OF_KIND]);
+        let in_turn = kind.one_in(2) && is_native && moves_values;
+        let free = scenario.map_or(kind.one_in(FREE_ONE_IN), |scenario| scenario.free);
+        let free = free && is_native && model.is_some_and(|model| model.judges_blocks());
         let (threads, calls) = match scenario {
             Some(scenario) => size_of(scenario),
-            None => size(plan, operations, info, sequential, &mut random),
+            None => size(plan, operations, info, (sequential, free), &mut random),
         };
         let fresh = match plan.fresh_threads {
             FreshThreads::Always => true,
@@ -102,7 +124,9 @@ impl<'a> Shape<'a> {
             sequential,
             fresh,
             disturbed,
-            empty_says_nothing: empty_says_nothing(plan, info),
+            block: free.then(|| kind.log_between(BLOCK_CALLS.0, BLOCK_CALLS.1)),
+            in_turn,
+            empty_says_nothing: model.is_some_and(|model| model.empty == Empty::None),
             weights: weights(plan, operations, (threads, calls), &mut random),
             keys: scenario.map_or(keys, |scenario| scenario.keys),
             bulk,
@@ -111,9 +135,9 @@ impl<'a> Shape<'a> {
                 4 if calls.saturating_mul(threads.into()) <= AMOUNTS_CALLS_MAX => 0,
                 drawn => [1, 1, 2, 7][drawn as usize % 4],
             },
-            start_delay: *random.pick(&[0, 10, 100, 1000]),
+            start_delay: if free { 0 } else { *random.pick(&[0, 10, 100, 1000]) },
             // Threads with many calls get out of step anyway.
-            pause: if calls < LONG_CALLS.0 { *random.pick(&[0, 0, 4, 32]) } else { 0 },
+            pause: if calls < LONG_CALLS.0 && !free { *random.pick(&[0, 0, 4, 32]) } else { 0 },
             value_stride: 10i64.pow(values.ilog10() + 1),
             spread: random.below(1 << 31) as i64 * 2 + 1,
             seed,
@@ -166,10 +190,9 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// Whether the model of the round promises nothing of an "empty" answer.
-fn empty_says_nothing(plan: &Plan, info: &TargetInfo) -> bool {
-    let name = plan.model.as_ref().unwrap_or(&info.model);
-    name.parse().is_ok_and(|model: Spec| model.empty == Empty::None)
+/// The model that rounds are judged by; none if there is no such model.
+fn model(plan: &Plan, info: &TargetInfo) -> Option<Spec> {
+    plan.model.as_ref().unwrap_or(&info.model).parse().ok()
 }
 
 /// The number of threads, and the most calls of a thread.
@@ -190,17 +213,19 @@ fn size(
     plan: &Plan,
     operations: &[(Op, Role)],
     info: &TargetInfo,
-    sequential: bool,
+    (sequential, free): (bool, bool),
     random: &mut Random,
 ) -> (u32, u64) {
     let roles = operations.iter().any(|(_, role)| *role == Role::Others);
     let bound = if info.thread_max == 0 { THREADS_MAX as u32 } else { info.thread_max };
     let most = plan.threads.min(bound).max(1);
-    let long = !sequential && random.one_in(12);
+    let long = !sequential && random.one_in(LONG_ONE_IN);
     let range = match plan.engine {
         Engine::Controlled => CONTROLLED_CALLS,
         Engine::Rr if !sequential => RR_CALLS,
         Engine::Native if long => LONG_CALLS,
+        Engine::Native if free => FREE_CALLS,
+        Engine::Native if !sequential => NATIVE_CALLS,
         Engine::Native | Engine::Rr => SHORT_CALLS,
     };
     let drawn = random.log_between(range.0, range.1);

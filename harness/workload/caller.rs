@@ -88,6 +88,8 @@ pub struct Caller<'a> {
     scenario: Option<std::slice::Iter<'a, Call>>,
     random: Random,
     table: Table,
+    /// The same in the whole round.
+    in_turn: bool,
     phase: Phase,
     phase_calls: u64,
     keys: u64,
@@ -118,6 +120,7 @@ impl<'a> Caller<'a> {
             scenario: shape.scenario.map(|scenario| scenario.threads[thread as usize].iter()),
             random: Random::derived(seed, &[shape.round, 1 + u64::from(thread)]),
             table: Table::for_caller(shape, thread),
+            in_turn: shape.in_turn,
             phase: Phase::Balanced,
             phase_calls: 0,
             keys: shape.keys,
@@ -163,7 +166,8 @@ impl<'a> Caller<'a> {
             return Some(call.op);
         }
         if self.phase_calls == 0 {
-            self.phase = *self.random.pick(&PHASES);
+            let drawn = *self.random.pick(&PHASES);
+            self.phase = if self.in_turn { Phase::InTurn } else { drawn };
             self.phase_calls = self.random.log_between(PHASE_CALLS.0, PHASE_CALLS.1);
         }
         self.phase_calls -= 1;

@@ -21,7 +21,7 @@ use super::verdict::{Explains, Limits, Verdict, Witness};
 use crate::core::history::History;
 use crate::core::journal::Journal;
 use crate::core::operation::Status;
-use crate::model::{Bulk, Kind, Model, Spec};
+use crate::model::{Bulk, Kind, Model, Size, Spec};
 
 /// How histories of one kind of model are decided.
 enum Checker {
@@ -132,6 +132,15 @@ impl Case<'_> {
         search::check(self.history, self.spec, self.values().ok(), self.limits)
     }
 
+    /// The pool by which calls that share timeboxes are judged where the rules do not suffice: a
+    /// search would not come to an end where so many overlap. What a pool does not allow, the model
+    /// does not allow.
+    fn pool(&self) -> Option<Spec> {
+        let is_wanted = self.spec.kind != Kind::Pool && self.history.has_blocks();
+        let is_pool = |spec: &Spec| spec.kind == Kind::Pool && spec.size == Size::None;
+        is_wanted.then(|| self.spec.weaker().into_iter().find(is_pool)).flatten()
+    }
+
     fn decide(&self) -> Verdict {
         match checker(self.spec.kind) {
             Checker::Decides(check) => check(self),
@@ -162,11 +171,14 @@ impl Case<'_> {
         if let Some(witness) = sizes::judge(self.history, self.spec) {
             return Verdict::Violation(witness);
         }
+        let (any_claim, pool) = (sizes::any_claim(self.history, self.spec), self.pool());
         match holds {
-            _ if sizes::any_claim(self.history, self.spec) => self.search(),
-            Ok(true) if (rules.sufficient)(self) => Verdict::Consistent,
-            Ok(_) => (rules.search)(self),
-            Err(AddedTwice) => self.search(),
+            Ok(true) if !any_claim && (rules.sufficient)(self) => Verdict::Consistent,
+            _ if let Some(pool) = &pool => {
+                Case { spec: pool, values: OnceCell::new(), ..*self }.decide()
+            }
+            Ok(_) if !any_claim => (rules.search)(self),
+            _ => self.search(),
         }
     }
 }

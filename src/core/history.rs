@@ -7,6 +7,9 @@ use super::operation::{Op, Ops, Status};
 
 /// End stamp of an operation that never returned.
 pub const NEVER: u64 = u64::MAX;
+/// End stamp of an operation that returned at an instant that was not recorded, until
+/// [`History::settle`] gives it one.
+pub const LATE: u64 = NEVER - 1;
 
 /// One operation, in 32 bytes. A single argument or result is stored inline; several values are
 /// stored in the value pool of its thread.
@@ -46,7 +49,8 @@ pub struct OperationId {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Thread {
     /// Number of the client that made the calls, as users know it. Several `Thread`s may share it:
-    /// after an operation of unknown outcome a client continues as a new sequential thread.
+    /// after an operation of unknown outcome a client continues as a new sequential thread, and
+    /// calls that share a timebox are in a thread each, in program order.
     pub client: u32,
     operations: Vec<Operation>,
     values: Vec<i64>,
@@ -227,17 +231,87 @@ impl Thread {
 }
 
 impl History {
+    /// Gives operations that returned at unknown instants an end after all stamps: whatever the
+    /// instant was, no recorded operation began later.
+    pub fn settle(&mut self) {
+        let is_late = |thread: &Thread| thread.operations.last().is_some_and(|o| o.end == LATE);
+        if !self.threads.iter().any(is_late) {
+            return;
+        }
+        let last = |thread: &Thread| {
+            let last = thread.operations.last()?;
+            Some(if last.end < LATE { last.end } else { last.start })
+        };
+        let end = self.threads.iter().filter_map(last).max().map_or(0, |last| last + 1);
+        for thread in self.threads.iter_mut().filter(|thread| is_late(thread)) {
+            thread.operations.last_mut().expect("it has one").end = end;
+        }
+    }
+
+    /// Whether calls of one client share a timebox.
+    pub fn has_blocks(&self) -> bool {
+        let first =
+            |thread: &Thread| thread.operations.first().map(|first| (first.start, first.end));
+        self.threads.windows(2).any(|pair| match (first(&pair[0]), first(&pair[1])) {
+            // A client that goes on after an operation of unknown outcome begins a thread, too.
+            (Some((_, NEVER)), _) => false,
+            (Some((one, _)), Some((next, _))) => pair[0].client == pair[1].client && one == next,
+            _ => false,
+        })
+    }
+
+    /// The clients, in the order of their numbers.
+    pub fn clients(&self) -> Vec<u32> {
+        let mut clients: Vec<u32> = self.threads.iter().map(|thread| thread.client).collect();
+        clients.sort_unstable();
+        clients.dedup();
+        clients
+    }
+
+    /// The client's operations in program order.
+    pub fn program_order(&self, client: u32) -> Vec<OperationId> {
+        let threads = (0..).zip(&self.threads).filter(|(_, own)| own.client == client);
+        let of_thread = |(thread, own): (u32, &Thread)| {
+            (0..own.operations.len() as u32).map(move |index| OperationId { thread, index })
+        };
+        let mut ids: Vec<OperationId> = threads.flat_map(of_thread).collect();
+        // Stable: of calls that share a timebox the first is in the first thread.
+        ids.sort_by_key(|id| self.operation(*id).start);
+        ids
+    }
+
     /// Appends `entry` to `client`'s operations, or says why it cannot follow. A client whose last
     /// operation is open continues as a new thread.
     pub fn push(&mut self, client: u32, entry: Entry) -> Result<(), Misfit> {
         let open = |thread: &Thread| thread.client == client && !thread.is_retired();
-        let at = match self.threads.iter().rposition(open) {
+        let at = match self.threads.iter().position(open) {
             Some(at) => at,
             None => {
                 self.threads.push(Thread::new(client));
                 self.threads.len() - 1
             }
         };
+        self.threads[at].push(entry)
+    }
+
+    /// As [`History::push`], where the operation shares the timebox of the client's one before.
+    pub fn push_shared(&mut self, client: u32, entry: Entry) -> Result<(), Misfit> {
+        let start = |thread: &Thread| thread.operations.last().map(|last| last.start);
+        let is_before =
+            |thread: &Thread| thread.client == client && start(thread) == Some(entry.start);
+        let Some(before) = self.threads.iter().rposition(is_before) else {
+            let text = "shares no timebox with the operation before";
+            return Err(Misfit::Order(text.to_string()));
+        };
+        let is_free = |thread: &Thread| thread.client == client && !thread.is_retired();
+        let free = self.threads[before + 1..].iter().position(is_free);
+        let at = free.map_or_else(
+            || {
+                self.threads.insert(before + 1, Thread::new(client));
+                before + 1
+            },
+            |free| before + 1 + free,
+        );
         self.threads[at].push(entry)
     }
 

@@ -207,6 +207,9 @@ pub struct Scenario {
     /// One call at a time, each compared with the sequential object.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sequential: bool,
+    /// Native threads run free: no stamps between the calls of a thread.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub free: bool,
     /// The policy, where the scenario has one of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<String>,

@@ -19,12 +19,12 @@ pub fn from_history(history: &History, callers: u32) -> Scenario {
 pub fn from_part(history: &History, callers: u32, keep: impl Fn(OperationId) -> bool) -> Scenario {
     let mut threads = vec![Vec::new(); callers as usize];
     let mut drain = Vec::new();
-    for (at, thread) in (0..).zip(&history.threads) {
-        let kept = |index| thread.client >= callers || keep(OperationId { thread: at, index });
-        let operations = (0..).zip(thread.operations()).filter(|(index, _)| kept(*index));
-        let calls = operations
-            .map(|(_, operation)| Call { op: operation.op, args: thread.args(operation).to_vec() });
-        threads.get_mut(thread.client as usize).unwrap_or(&mut drain).extend(calls);
+    for client in history.clients() {
+        let ids = history.program_order(client).into_iter();
+        let ids = ids.filter(|id| client >= callers || keep(*id));
+        let calls =
+            ids.map(|id| Call { op: history.operation(id).op, args: history.args(id).to_vec() });
+        threads.get_mut(client as usize).unwrap_or(&mut drain).extend(calls);
     }
     use Op::{KvGet, MapGet, SetContains, SetRemove, StoreRead};
     let is_of_key = |op| matches!(op, SetContains | SetRemove | MapGet | KvGet | StoreRead);
@@ -36,6 +36,7 @@ pub fn from_part(history: &History, callers: u32, keep: impl Fn(OperationId) -> 
         keys: keys.map_or(0, |keys| keys.max(0) as u64),
         values: values.unwrap_or(0).max(VALUES_MIN),
         sequential: false,
+        free: history.has_blocks(),
         schedule: None,
     }
 }

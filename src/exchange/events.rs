@@ -25,6 +25,8 @@ pub struct Record {
     pub results: Vec<Value>,
     pub start: u64,
     pub end: u64,
+    /// It has the timebox of the client's operation before.
+    pub shared: bool,
 }
 
 /// Pairs each client's responses with its invocations. Every event gets the next stamp.
@@ -58,7 +60,7 @@ impl Recorder {
         }
         let start = self.stamp();
         let (status, results, end) = (Status::Pending, Vec::new(), NEVER);
-        let record = Record { client, line, op, status, args, results, start, end };
+        let record = Record { client, line, op, status, args, results, start, end, shared: false };
         self.open.insert(client, (call, record));
         Ok(())
     }
@@ -120,7 +122,7 @@ impl Record {
         let (op, status) = (Op::RegisterWrite, Status::Ok);
         let (start, end) = (FIRST_STAMP - 2, FIRST_STAMP - 1);
         let (args, results) = (vec![value], Vec::new());
-        Record { client, line: 0, op, status, args, results, start, end }
+        Record { client, line: 0, op, status, args, results, start, end, shared: false }
     }
 
     /// Appends the operation to its client's.
@@ -152,7 +154,11 @@ impl Record {
         }
         let Record { op, status, start, end, .. } = *self;
         let entry = Entry { op, status, start, end, args: &args, results: &results };
-        history.push(self.client, entry).map_err(|misfit| misfit.to_string())
+        let pushed = match self.shared {
+            true => history.push_shared(self.client, entry),
+            false => history.push(self.client, entry),
+        };
+        pushed.map_err(|misfit| misfit.to_string())
     }
 }
 

@@ -46,6 +46,9 @@ struct OperationLine {
     status: Status,
     #[serde(default)]
     results: Vec<Scalar>,
+    /// The timebox is that of the thread's operation before, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    shared: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -183,8 +186,8 @@ fn record(number: usize, line: &str, model: Spec) -> Result<Record, String> {
         }
     };
     let (args, results) = (values(line.args), values(line.results));
-    let OperationLine { thread: client, status, start, .. } = line;
-    Ok(Record { client, line: number + 1, op, status, args, results, start, end })
+    let OperationLine { thread: client, status, start, shared, .. } = line;
+    Ok(Record { client, line: number + 1, op, status, args, results, start, end, shared })
 }
 
 fn op(name: &str, model: Spec) -> Result<Op, String> {
@@ -220,20 +223,33 @@ fn events_of<'a>(
 /// The history as text that [`read`] accepts.
 pub fn write(history: &History, model: &str, interner: &Interner) -> String {
     let mut text = header(history, model);
-    for id in history.ids() {
-        let operation = history.operation(id);
-        let (args, results) = scalars(history, id, interner);
-        text += &json(&OperationLine {
-            thread: history.threads[id.thread as usize].client,
-            op: operation.op.name().to_string(),
-            args,
-            start: operation.start,
-            end: (!operation.status.is_open()).then_some(operation.end),
-            status: operation.status,
-            results,
-        });
+    let mut ids: Vec<OperationId> = history.ids().collect();
+    if history.has_blocks() {
+        let clients = history.clients().into_iter();
+        ids = clients.flat_map(|client| history.program_order(client)).collect();
+    }
+    let mut before = None;
+    for id in ids {
+        let timebox = (history.threads[id.thread as usize].client, history.operation(id).start);
+        let shared = before.replace(timebox) == Some(timebox);
+        text += &operation_line(history, id, shared, interner);
     }
     text
+}
+
+fn operation_line(history: &History, id: OperationId, shared: bool, interner: &Interner) -> String {
+    let operation = history.operation(id);
+    let (args, results) = scalars(history, id, interner);
+    json(&OperationLine {
+        thread: history.threads[id.thread as usize].client,
+        op: operation.op.name().to_string(),
+        args,
+        start: operation.start,
+        end: (!operation.status.is_open()).then_some(operation.end),
+        status: operation.status,
+        results,
+        shared,
+    })
 }
 
 /// The history as a list of events, which [`read`] accepts as well.
@@ -300,6 +316,30 @@ mod tests {
         let again = read(&text, None).expect("good");
         assert_eq!(write_events(&again.history, "fifo", &again.interner), text);
         assert_eq!(text.lines().count(), 1 + 2 + 2 + 1);
+    }
+
+    #[test]
+    fn operations_that_share_a_timebox_say_so() {
+        let text = r#"{"thread": 0, "op": "push", "args": [7], "start": 1, "end": 5}
+{"thread": 0, "op": "push", "args": [8], "start": 1, "end": 5, "status": "unknown", "shared": true}
+{"thread": 0, "op": "pop", "start": 1, "end": 5, "results": [7], "shared": true}
+{"thread": 0, "op": "pop", "start": 6, "end": 9, "status": "empty"}
+{"thread": 0, "op": "pop", "start": 6, "end": 9, "status": "empty", "shared": true}
+{"thread": 1, "op": "pop", "start": 1, "end": 5, "status": "empty"}
+"#;
+        let imported = read(text, "lifo".parse().ok()).expect("good");
+        let history = &imported.history;
+        assert!(history.has_blocks() && history.threads.len() == 4);
+        let order: Vec<u32> = history.program_order(0).iter().map(|id| id.thread).collect();
+        assert_eq!(order, [0, 1, 2, 0, 2], "the second goes on no more");
+        let written = write(history, "lifo", &imported.interner);
+        assert_eq!(read(&written, None).expect("good").history, *history);
+        let error = read(
+            &text.replacen("\"args\": [8], \"start\": 1", "\"args\": [8], \"start\": 2", 1),
+            "lifo".parse().ok(),
+        );
+        let error = error.map(|_| ()).expect_err("another timebox");
+        assert!(error.contains("line 2: shares no timebox"), "{error}");
     }
 
     #[test]

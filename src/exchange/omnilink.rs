@@ -182,6 +182,7 @@ impl Thread {
             results,
             start,
             end,
+            shared: false,
         });
         Ok(())
     }

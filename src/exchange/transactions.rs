@@ -147,7 +147,8 @@ impl Invoked {
         let mut push = |op, status, args, results, end: Option<u64>| {
             let (client, line, start) = (self.client, self.line, at);
             let end = end.unwrap_or(at + 1);
-            records.push(Record { client, line, op, status, args, results, start, end });
+            let shared = false;
+            records.push(Record { client, line, op, status, args, results, start, end, shared });
             at += 2;
         };
         push(Op::StoreBegin, Status::Ok, Vec::new(), Vec::new(), None);

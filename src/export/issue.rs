@@ -166,9 +166,8 @@ fn scenario(stored: &Stored) -> String {
     let (history, drain) = (&stored.round.history, stored.round.start.threads);
     let mut text = "```\n".to_string();
     for thread in 0..=drain {
-        let of_thread = |id: &OperationId| history.threads[id.thread as usize].client == thread;
-        let informs = |id: &OperationId| !stored.is_uninformative(*id);
-        let ids: Vec<OperationId> = history.ids().filter(of_thread).filter(informs).collect();
+        let mut ids = history.program_order(thread);
+        ids.retain(|id| !stored.is_uninformative(*id));
         if ids.is_empty() {
             continue;
         }

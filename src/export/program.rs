@@ -193,11 +193,9 @@ impl Program<'_> {
 
     fn call_words(&self, thread: u32, call: u32) -> String {
         let history = &self.stored.round.history;
-        let is_it = |id: &OperationId| {
-            history.threads[id.thread as usize].client == thread && id.index + 1 == call
-        };
-        let id = history.ids().find(is_it);
-        id.map_or_else(|| "no call".to_string(), |id| calls::call(history, id))
+        let ids = history.program_order(thread);
+        let id = call.checked_sub(1).and_then(|index| ids.get(index as usize));
+        id.map_or_else(|| "no call".to_string(), |id| calls::call(history, *id))
     }
 
     /// The operations of the history, each once.
@@ -252,20 +250,21 @@ impl Program<'_> {
     /// A thread's calls. Each waits for those that had returned before it in the finding.
     fn calls_of(&self, client: u32) -> String {
         let (history, count) = (&self.stored.round.history, self.threads_count());
-        let mut waited = vec![0; history.threads.len()];
+        let others = (0..count).filter(|other| *other != client && client < count);
+        let mut waited: Vec<_> =
+            others.map(|other| (other, history.program_order(other), 0)).collect();
         let mut text = String::new();
-        let own = |id: &OperationId| history.threads[id.thread as usize].client == client;
-        for id in history.ids().filter(own) {
+        for (number, id) in (1..).zip(history.program_order(client)) {
             let start = history.operation(id).start;
             if client < count {
-                text += &format!("    next_call({});\n", id.index + 1);
+                text += &format!("    next_call({number});\n");
             }
-            for (at, other) in history.threads.iter().enumerate() {
-                let returned = other.operations().iter().filter(|o| o.end < start).count();
-                let is_other = other.client != client && other.client < count && client < count;
-                if is_other && returned > waited[at] {
-                    waited[at] = returned;
-                    text += &format!("    after({}, {returned});\n", other.client);
+            for (other, calls, waited) in &mut waited {
+                let has_returned = |id: &&OperationId| history.operation(**id).end < start;
+                let returned = calls.iter().filter(has_returned).count();
+                if returned > *waited {
+                    *waited = returned;
+                    text += &format!("    after({other}, {returned});\n");
                 }
             }
             let words = calls::literal(&calls::call(history, id));

@@ -146,7 +146,8 @@ fn call_under_way(history: &History, who: Who) -> Option<Call> {
 
 /// The last call of the thread, if it has not returned.
 fn last_call(history: &History, thread: u32) -> Option<Call> {
-    let own = history.threads.iter().rfind(|own| own.client == thread)?;
-    let last = own.operations().last().filter(|last| last.status == Status::Pending)?;
+    let own = history.threads.iter().filter(|own| own.client == thread);
+    let mut last = own.filter_map(|own| Some((own, own.operations().last()?)));
+    let (own, last) = last.find(|(_, last)| last.status == Status::Pending)?;
     Some(Call { op: last.op, args: own.args(last).to_vec() })
 }

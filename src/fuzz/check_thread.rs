@@ -69,11 +69,16 @@ pub fn check_round(
     mut counter: Box<Counter>,
 ) -> CheckedRound {
     let start = &round.start;
-    if !start.sequential {
+    // Timeboxes that calls share do not show which of them overlapped.
+    let has_blocks = round.history.has_blocks();
+    if !start.sequential && !has_blocks {
         counter.begin(start.round, start.threads);
         counter.add(start.round, start.threads, &round.history);
     }
-    let overlap = check::overlap(&round.history);
+    let overlap = match has_blocks {
+        true => Overlap { operations: round.history.len(), overlapping: 0 },
+        false => check::overlap(&round.history),
+    };
     let alone = round.start.sequential.then(|| in_one_thread(&round.history)).flatten();
     let verdict = match &alone {
         Some(history) => check::sequential(history, model),

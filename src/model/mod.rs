@@ -273,6 +273,16 @@ impl Spec {
         let is_of_kind = self.kind.families().contains(&op.family());
         is_of_kind && (self.kind != Kind::Set || !op.reads_range())
     }
+
+    /// Whether calls that share timeboxes are judged without a search, by rules of the model or
+    /// else as those of a pool, and show something: wide timeboxes hide what keys do.
+    pub fn judges_blocks(&self) -> bool {
+        match self.kind {
+            // No pool promises less.
+            Kind::Pool | Kind::PriorityQueue => self.size < Size::Upper,
+            kind => kind.is_container(),
+        }
+    }
 }
 
 /// The values of `empty` that a model accepts: for a single queue `count` and `identity` have no

@@ -334,6 +334,9 @@ pub fn picture(stored: &Stored) -> String {
     if operations.iter().any(of_drain) {
         text += "  Drain: when all threads are done, what is left is looked at or taken out.\n";
     }
+    if history.only(&operations).has_blocks() {
+        text += "  One box of several calls: they were made in a row, without stamps in between.\n";
+    }
     if let Some(line) = witness_note(&operations, witness(stored)) {
         text += &format!("  {line}\n");
     }

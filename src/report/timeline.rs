@@ -84,21 +84,29 @@ fn client(history: &History, id: OperationId) -> u32 {
     history.threads[id.thread as usize].client
 }
 
+/// Calls of one thread that share a timebox have one box, with a letter for each.
 fn boxes<'a>(
     history: &History,
     ids: impl Iterator<Item = (usize, &'a OperationId)>,
     instants: &[u64],
 ) -> String {
+    let timebox = |id: &OperationId| (history.operation(*id).start, history.operation(*id).end);
+    let ids: Vec<(usize, &OperationId)> = ids.collect();
     let mut line: Vec<char> = Vec::new();
-    for (index, id) in ids {
-        let operation = history.operation(*id);
+    for shared in ids.chunk_by(|(_, a), (_, b)| timebox(a) == timebox(b)) {
+        let (start, end) = timebox(shared[0].1);
         let column = |instant: u64| instants.partition_point(|other| *other < instant) * STEP;
-        let (from, to) = (column(operation.start), column(operation.end));
-        line.resize(line.len().max(to.max(from + 2) + 1), ' ');
-        line[from..=to.max(from + 2)].fill('─');
+        let (from, to) = (column(start), column(end).max(column(start) + 2));
+        line.resize(line.len().max(to + 1), ' ');
+        line[from..=to].fill('─');
         line[from] = '├';
-        line[to.max(from + 2)] = if operation.end == NEVER { '…' } else { '┤' };
-        line[(from + to.max(from + 2)) / 2] = letters().nth(index).expect("truncated to letters");
+        line[to] = if end == NEVER { '…' } else { '┤' };
+        // The letters that do not fit stand in the legend alone.
+        let shown = shared.len().min(to - from - 1);
+        let first = from + 1 + (to - from - shown) / 2;
+        for (at, (index, _)) in (first..).zip(&shared[..shown]) {
+            line[at.min(to - 1)] = letters().nth(*index).expect("truncated to letters");
+        }
     }
     line.into_iter().collect::<String>().trim_end().to_string()
 }
@@ -107,6 +115,8 @@ fn boxes<'a>(
 mod tests {
     use super::*;
     use crate::check::{Limits, Verdict, check};
+    use crate::core::history::{Entry, Thread};
+    use crate::core::operation::{Op, Status};
     use crate::exchange::jsonl;
 
     #[test]
@@ -131,6 +141,22 @@ mod tests {
   C  drain     dequeue() -> never returned  [40, …]
 ";
         assert_eq!(drawn.trim_start(), expected.trim_start());
+    }
+
+    #[test]
+    fn calls_that_share_a_timebox_have_one_box() {
+        let mut history = History::default();
+        for client in [0, 0, 1] {
+            let mut thread = Thread::new(client);
+            let (op, status, args) = (Op::Push, Status::Ok, &[7][..]);
+            let entry = Entry { op, status, start: 3, end: 9, args, results: &[] };
+            thread.push(entry).expect("the first");
+            history.threads.push(thread);
+        }
+        let ids: Vec<_> = history.ids().collect();
+        let unit = Unit { factor: 1.0, name: "steps", is_absolute: true };
+        let drawn = draw(&history, &ids, None, unit, &Interner::default());
+        assert!(drawn.starts_with("  thread 0  ├─AB┤\n  thread 1  ├─C─┤\n"), "{drawn}");
     }
 
     #[test]

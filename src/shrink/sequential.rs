@@ -61,5 +61,5 @@ fn in_order(stored: &Stored) -> Scenario {
     let Scenario { threads, keys, values, .. } =
         scenario::from_history(&stored.round.history, callers);
     let calls = threads.into_iter().flatten().collect();
-    Scenario { threads: vec![calls], keys, values, sequential: true, schedule: None }
+    Scenario { threads: vec![calls], keys, values, sequential: true, ..Scenario::default() }
 }

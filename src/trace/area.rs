@@ -345,16 +345,16 @@ mod tests {
     use std::io::Write;
 
     use super::*;
-    use crate::core::history::{Entry, Thread};
+    use crate::core::history::{Entry, History};
     use crate::core::operation::{Op, Status};
     use crate::trace::records::encode;
 
     /// The records of a thread whose only call ended like this.
     fn records(status: Status) -> Vec<u8> {
-        let mut thread = Thread::new(0);
+        let mut history = History::default();
         let entry = Entry { op: Op::Enqueue, status, start: 1, end: 3, args: &[7], results: &[] };
-        thread.push(entry).expect("it follows");
-        encode(&thread)
+        history.push(0, entry).expect("it is the first");
+        encode(&history, 0)
     }
 
     /// Whether code of the target is under way, with these words and records of one thread.

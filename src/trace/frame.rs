@@ -12,7 +12,9 @@ use crate::core::history::Unit;
 use crate::core::plan::{Clock, Plan};
 
 /// Raised whenever a frame or the layout of records changes.
-pub const TRACE_VERSION: u32 = 4;
+pub const TRACE_VERSION: u32 = 5;
+/// The first version that can still be read: it lacks blocks of calls.
+pub const TRACE_VERSION_FIRST: u32 = 4;
 
 /// After so many calls, all threads of a long native round wait while their records are sent as a
 /// part of the round.

@@ -6,7 +6,7 @@
 //! - `area`: The layout of the record area: the shared memory into which a harness records.
 //! - `frame`: The messages of a trace, in a pipe or a file: each is a [`Frame`].
 //! - `judged`: What a harness made of a round that it judged itself.
-//! - `records`: The binary layout of one thread's recorded calls, with its writer and reader.
+//! - `records/`: The binary layout of one thread's recorded calls, with its writer and reader.
 //! - `rounds`: Assembles frames into rounds with their histories, and writes rounds as frames.
 //! - `trail`: The trail of a round: the events of its threads, step by step, where the plan asks
 //!   for it.

@@ -148,7 +148,7 @@ impl Assembler {
         let bytes = records.bytes.len();
         let most = if bytes < RECORDS_BYTES_MAX { bytes / SIZE_MIN } else { PART_CALLS as usize };
         if thread < start.threads {
-            reader.reserve(most.min(start.calls as usize));
+            reader.reserve(most.min(start.calls as usize), &records.bytes);
         }
         reader.feed(&records.bytes).map_err(|error| in_round(error, round, thread))
     }
@@ -171,7 +171,9 @@ impl Assembler {
             read.map_err(|error| in_round(error, start.round, thread as u32))?;
         }
         threads.retain(|thread: &Thread| !thread.operations().is_empty());
-        Ok(History { threads, drained, drain: Some(start.threads) })
+        let mut history = History { threads, drained, drain: Some(start.threads) };
+        history.settle();
+        Ok(history)
     }
 }
 
@@ -275,9 +277,9 @@ impl<W: Write> Writer<W> {
     }
 
     fn records(&mut self, history: &History) -> io::Result<()> {
-        for thread in &history.threads {
-            for piece in records::encode(thread).chunks(RECORDS_BYTES_MAX) {
-                let records = Records { thread: thread.client, bytes: piece.to_vec() };
+        for client in history.clients() {
+            for piece in records::encode(history, client).chunks(RECORDS_BYTES_MAX) {
+                let records = Records { thread: client, bytes: piece.to_vec() };
                 frame::write(&mut self.file, &Frame::Records(records))?;
             }
         }

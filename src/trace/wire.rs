@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::frame::{
     Bye, Detected, Frame, Hello, Pause, Problem, RECORDS_BYTES_MAX, Records, RoundEnd, RoundStart,
-    Schedule, Steps, TRACE_VERSION,
+    Schedule, Steps, TRACE_VERSION, TRACE_VERSION_FIRST,
 };
 use super::judged::{Answered, Judged, Judgement};
 use super::trail::Event;
@@ -39,7 +39,9 @@ pub enum FrameError {
     Truncated(u64),
     #[error("not a trace of interlap, or a damaged one, at byte {at}: {what}")]
     Damaged { at: u64, what: String },
-    #[error("the trace has version {0}; this program reads version {TRACE_VERSION}")]
+    #[error(
+        "the trace has version {0}; this program reads {TRACE_VERSION_FIRST} to {TRACE_VERSION}"
+    )]
     Version(u32),
     #[error(transparent)]
     Io(#[from] std::io::Error),
@@ -438,7 +440,9 @@ impl<R: Read> FrameReader<R> {
 
     fn check_order(&mut self, frame: &Frame) -> Result<(), FrameError> {
         match frame {
-            Frame::Hello(hello) if hello.version != TRACE_VERSION => {
+            Frame::Hello(hello)
+                if !(TRACE_VERSION_FIRST..=TRACE_VERSION).contains(&hello.version) =>
+            {
                 return Err(FrameError::Version(hello.version));
             }
             Frame::Hello(_) | Frame::Problem(_) => self.seen_hello = true,

@@ -2,6 +2,7 @@
 
 mod agreement;
 pub mod allocations;
+mod blocks;
 mod brute;
 mod corrupt;
 mod deadline;

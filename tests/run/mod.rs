@@ -17,6 +17,7 @@ mod exporting;
 mod exporting_faults;
 mod fake;
 mod fault;
+mod free_rounds;
 mod growth;
 mod harmful_targets;
 mod jobs;

@@ -40,12 +40,6 @@ impl Inside {
         group.until = group.until.max(taken.start);
     }
 
-    /// The latest start of a removal, of all values that were added.
-    #[inline]
-    pub fn until(&self, group: usize) -> u64 {
-        self.0[group].until
-    }
-
     /// Whether something was inside at every instant from `start` until `now`.
     #[inline]
     pub fn covers(&self, group: usize, start: u64, now: u64) -> bool {

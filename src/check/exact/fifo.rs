@@ -20,10 +20,10 @@ use super::empty_lone::OperationIds;
 use super::removals::{Broken, Removals, Taken};
 use super::{bulk_order, empty_lone, removals};
 use crate::check::data::merged::Turn;
-use crate::check::data::small::Few;
+use crate::check::data::small::Small;
 use crate::check::data::values::{Values, added_by};
 use crate::check::data::{merged, witnesses};
-use crate::core::history::{History, NEVER, Operation, Thread};
+use crate::core::history::{History, NEVER, Operation};
 use crate::core::operation::Status;
 use crate::model::{Empty, Kind, Spec};
 
@@ -46,7 +46,6 @@ pub fn judge(history: &History, spec: &Spec, values: &Values) -> Result<(), Brok
         } else if spec.empty == Empty::Strong || lone.next_if(|next| **next == turn.id).is_some() {
             pass.answered_empty(&turn)?;
         }
-        pass.next(&turn);
     }
     pass.open()
 }
@@ -64,30 +63,15 @@ struct Pass<'a> {
     values: &'a Values,
     table: &'a [Taken],
     inside: Inside,
-    next: Few<Next>,
-}
-
-/// What is to be known of the operation of a thread that is the next to return.
-struct Next {
-    start: u64,
-    /// Of all values whose enqueue had returned when it was called: the latest start of a dequeue.
-    before: u64,
+    /// By the end of an enqueue that has returned: of its values and of all before, the latest
+    /// start of a dequeue. Without those that do not raise it.
+    latest: Small<(u64, u64)>,
 }
 
 impl<'a> Pass<'a> {
     fn new(history: &'a History, spec: &Spec, values: &'a Values, table: &'a [Taken]) -> Self {
-        let next = |thread: &Thread| {
-            let first = thread.operations().iter().find(|operation| matters(operation));
-            Next { start: first.map_or(NEVER, |operation| operation.start), before: 0 }
-        };
-        Pass {
-            history,
-            ordered: spec.kind == Kind::Fifo,
-            values,
-            table,
-            inside: Inside::new(1),
-            next: history.threads.iter().map(next).collect(),
-        }
+        let (ordered, inside) = (spec.kind == Kind::Fifo, Inside::new(1));
+        Pass { history, ordered, values, table, inside, latest: Small::new() }
     }
 
     /// What an enqueue adds must not have left before what was inside when it was called.
@@ -97,10 +81,20 @@ impl<'a> Pass<'a> {
         if taken.end < start {
             return Err(Broken::certain(witnesses::from_nowhere(self.history, value)));
         }
-        if self.ordered && taken.end < self.next[thread].before {
+        if self.ordered && taken.end < self.latest_before(start) {
             return Err(self.overtaken(value, start));
         }
         Ok(taken)
+    }
+
+    /// Of all values whose enqueue had returned before `start`: the latest start of a dequeue.
+    #[inline]
+    fn latest_before(&self, start: u64) -> u64 {
+        let returned = match self.latest.last() {
+            Some((end, _)) if *end < start => self.latest.len(),
+            _ => self.latest.partition_point(|(end, _)| *end < start),
+        };
+        returned.checked_sub(1).map_or(0, |last| self.latest[last].1)
     }
 
     /// An enqueue returns.
@@ -109,27 +103,21 @@ impl<'a> Pass<'a> {
         for &value in added_by(&self.history.threads[thread], operation) {
             let taken = self.in_order(thread, value, operation.start)?;
             self.inside.added(0, operation.end, taken);
-            for next in &mut self.next {
-                let later = if next.start > operation.end { taken.start } else { 0 };
-                next.before = next.before.max(later);
+            if self.ordered && self.latest.last().is_none_or(|(_, latest)| *latest < taken.start) {
+                self.latest.push((operation.end, taken.start));
             }
         }
         Ok(())
-    }
-
-    /// The thread of an operation that returned goes on.
-    #[inline]
-    fn next(&mut self, turn: &Turn) {
-        let start = turn.next.map_or(NEVER, |next| next.start);
-        self.next[turn.id.thread as usize] = Next { start, before: self.inside.until(0) };
     }
 
     /// The enqueues that never return.
     fn open(&self) -> Result<(), Broken> {
         for (at, thread) in self.history.threads.iter().enumerate() {
             let last = thread.operations().last().filter(|last| last.end == NEVER);
-            for &value in last.map_or(&[][..], |last| added_by(thread, last)) {
-                self.in_order(at, value, self.next[at].start)?;
+            let (start, added) =
+                last.map_or((0, &[][..]), |last| (last.start, added_by(thread, last)));
+            for &value in added {
+                self.in_order(at, value, start)?;
             }
         }
         Ok(())

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 
 use super::{Message, Sighting, Worker};
 use crate::check::{self, Exhausted, Verdict};
-use crate::core::history::History;
+use crate::core::history::{History, NEVER, Operation};
 use crate::core::plan::Engine;
 use crate::finding::source_text;
 use crate::finding::{Circumstance, Failure, Finding};
@@ -159,14 +159,17 @@ fn round_of(fault: Fault) -> Round {
     }
 }
 
-/// The rate of the round's calls without the drain, from the first call to the last.
+/// The rate of the round's calls without the drain, from the first call to the last answer.
 pub(super) fn calls_per_second(start: &RoundStart, history: &History, hello: &Hello) -> f64 {
     let callers = history.threads.iter().filter(|t| t.client < start.threads);
     let (mut calls, mut first, mut last) = (0, u64::MAX, 0);
     for thread in callers {
         calls += thread.operations().len();
         first = first.min(thread.operations().first().map_or(u64::MAX, |o| o.start));
-        last = last.max(thread.operations().last().map_or(0, |o| o.start));
+        let is_open = |o: &Operation| o.end == NEVER;
+        last = last.max(
+            thread.operations().last().map_or(0, |o| if is_open(o) { o.start } else { o.end }),
+        );
     }
     let seconds = last.saturating_sub(first) as f64 * hello.clock.nanoseconds_per_unit / 1e9;
     if seconds > 0.0 { calls as f64 / seconds } else { 0.0 }

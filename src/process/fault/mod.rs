@@ -190,6 +190,7 @@ impl Fault {
                 self.history.threads.extend(read.unwrap_or_default());
             }
             self.history.threads.retain(|thread| !thread.operations().is_empty());
+            self.history.settle();
         }
     }
 
@@ -214,10 +215,7 @@ impl Fault {
 
     /// Adds the calls that have not returned, where nothing is known about stacks.
     pub fn add_calls_under_way(&mut self) {
-        let mut threads: Vec<u32> = self.history.threads.iter().map(|own| own.client).collect();
-        threads.sort_unstable();
-        threads.dedup();
-        for thread in threads {
+        for thread in self.history.clients() {
             let when = self.when(thread);
             if matches!(when, When::InCall(_)) {
                 let (who, deed) = (Who { thread, when }, Deed::HasNotReturned);
@@ -231,11 +229,11 @@ impl Fault {
     fn when(&self, thread: u32) -> When {
         let clients = || self.history.threads.iter().filter(|own| own.client == thread);
         let calls = clients().map(|own| own.operations().len()).sum::<usize>() as u32;
-        let last = clients().next_back().and_then(|own| own.operations().last());
-        match last.map(|last| last.status) {
-            None => When::BeforeCalls,
-            Some(Status::Pending) => When::InCall(calls),
-            Some(_) => When::AfterCall(calls),
+        let mut last = clients().filter_map(|own| own.operations().last());
+        match last.any(|last| last.status == Status::Pending) {
+            true => When::InCall(calls),
+            false if calls == 0 => When::BeforeCalls,
+            false => When::AfterCall(calls),
         }
     }
 
@@ -313,7 +311,7 @@ mod tests {
     use std::io::Write;
 
     use super::*;
-    use crate::core::history::{Entry, Thread};
+    use crate::core::history::{Entry, History};
     use crate::core::operation::{Op, Status};
     use crate::trace::area;
     use crate::trace::frame::When;
@@ -449,13 +447,13 @@ mod tests {
 
     #[test]
     fn overwritten_records_make_a_history_incomplete() {
-        let mut thread = Thread::new(0);
+        let mut history = History::default();
         let (op, status) = (Op::Enqueue, Status::Ok);
         for (start, value) in [(1, 40), (5, 41)] {
             let entry = Entry { op, status, start, end: start + 2, args: &[value], results: &[] };
-            thread.push(entry).expect("it follows");
+            history.push(0, entry).expect("it follows");
         }
-        let good = encode(&thread);
+        let good = encode(&history, 0);
         let len = good.len();
         let fault = fault_of(&area([&good, &good], [len, len]));
         assert!(fault.complete);

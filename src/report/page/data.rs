@@ -156,9 +156,7 @@ struct Rows {
 
 impl Rows {
     fn new(subject: &Subject) -> Rows {
-        let mut clients: Vec<u32> = subject.history.threads.iter().map(|t| t.client).collect();
-        clients.sort_unstable();
-        clients.dedup();
+        let clients = subject.history.clients();
         let names =
             clients.iter().map(|client| client_name(*client, subject.history.drain)).collect();
         Rows { names, clients }
