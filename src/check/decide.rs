@@ -21,7 +21,7 @@ use super::verdict::{Explains, Limits, Verdict, Witness};
 use crate::core::history::History;
 use crate::core::journal::Journal;
 use crate::core::operation::Status;
-use crate::model::{Bulk, Kind, Model, Size, Spec};
+use crate::model::{Bulk, Empty, Kind, Model, Size, Spec};
 
 /// How histories of one kind of model are decided.
 enum Checker {
@@ -80,7 +80,7 @@ fn checker(kind: Kind) -> Checker {
         }),
         Kind::FifoPerProducer => Container(Rules {
             judge: |case| Ok(per_producer::judge(case.history, case.spec, case.values()?)),
-            sufficient: |case| case.spec.bulk != Bulk::Atomic || !any_bulk(case.history),
+            sufficient: rules_suffice_per_producer,
             search: |case| case.search(),
         }),
         Kind::FifoRelaxed => Container(Rules {
@@ -110,6 +110,14 @@ fn checker(kind: Kind) -> Checker {
     }
 }
 
+/// Whether the rules of a queue per producer decide the history.
+fn rules_suffice_per_producer(case: &Case) -> bool {
+    let is_atomic = case.spec.bulk == Bulk::Atomic && any_bulk(case.history);
+    // The rule of counts needs whole producers.
+    let is_split = case.spec.empty == Empty::Count && case.history.has_blocks();
+    !is_atomic && !is_split
+}
+
 /// A history and what it is checked against.
 struct Case<'a> {
     history: &'a History,
@@ -130,6 +138,11 @@ impl Case<'_> {
     /// The general search, of a container.
     fn search(&self) -> Verdict {
         search::check(self.history, self.spec, self.values().ok(), self.limits)
+    }
+
+    /// Whether a history that breaks no rule has an order.
+    fn is_sufficient(&self, rules: &Rules) -> bool {
+        (rules.sufficient)(self) && !sizes::any_claim(self.history, self.spec)
     }
 
     /// The pool by which calls that share timeboxes are judged where the rules do not suffice: a
@@ -171,15 +184,26 @@ impl Case<'_> {
         if let Some(witness) = sizes::judge(self.history, self.spec) {
             return Verdict::Violation(witness);
         }
-        let (any_claim, pool) = (sizes::any_claim(self.history, self.spec), self.pool());
         match holds {
-            Ok(true) if !any_claim && (rules.sufficient)(self) => Verdict::Consistent,
-            _ if let Some(pool) = &pool => {
+            Ok(true) if self.is_sufficient(rules) => Verdict::Consistent,
+            _ if let Some(pool) = &self.pool() => {
                 Case { spec: pool, values: OnceCell::new(), ..*self }.decide()
             }
-            Ok(_) if !any_claim => (rules.search)(self),
+            Ok(_) if !sizes::any_claim(self.history, self.spec) => (rules.search)(self),
             _ => self.search(),
         }
+    }
+}
+
+/// Whether the model is taken for a pool, which promises less, to decide this history: "consistent"
+/// is then no verdict of the model itself.
+pub(super) fn is_judged_as_pool(history: &History, spec: &Spec, limits: &Limits) -> bool {
+    let case = Case { history, spec, limits, values: OnceCell::new() };
+    match checker(spec.kind) {
+        Checker::Container(rules) => {
+            case.pool().is_some() && (any_open(history) || !case.is_sufficient(&rules))
+        }
+        Checker::Decides(_) | Checker::DecidesSome(_) => false,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::decide::check;
+use super::decide::{check, is_judged_as_pool};
 use super::exact::sizes::any_count;
 use super::search::program_order::is_sequentially_consistent;
 use super::verdict::{Limits, Verdict};
@@ -42,7 +42,10 @@ pub fn weaker(history: &History, spec: &Spec, limits: &Limits) -> Vec<Weaker> {
     let limits = LIMITS.within(limits);
     let mut models: Vec<Spec> = Vec::new();
     let counted = any_count(history);
-    let may_matter = |weaker: &Spec| counted || weaker.size == spec.size;
+    let may_matter = |weaker: &Spec| {
+        let is_decided = !is_judged_as_pool(history, weaker, &limits);
+        is_decided && (counted || weaker.size == spec.size)
+    };
     for weaker in spec.weaker().into_iter().filter(may_matter) {
         let is_named = models.iter().any(|model| model.includes(&weaker));
         let is_enough = models.first().is_some_and(|model| model.kind != weaker.kind);
@@ -51,7 +54,9 @@ pub fn weaker(history: &History, spec: &Spec, limits: &Limits) -> Vec<Weaker> {
         }
     }
     let mut all: Vec<Weaker> = models.into_iter().map(Weaker::Model).collect();
-    if is_sequentially_consistent(history, spec, &limits) == Some(true) {
+    // Of calls that share timeboxes the threads do not show the program order.
+    let shows_order = !history.has_blocks();
+    if shows_order && is_sequentially_consistent(history, spec, &limits) == Some(true) {
         all.push(Weaker::SequentialConsistency);
     }
     all
