@@ -70,10 +70,9 @@ impl<'a> Block<'a> {
         self.calls.iter().map(|(_, args)| size_max(args.len() + results)).sum()
     }
 
-    /// Writes the invocations.
-    pub fn invoke(self, writer: &mut Writer, start: u64) {
+    /// Writes the invocations, but for their stamp.
+    pub fn invoke(self, writer: &mut Writer) {
         writer.block(self.calls.len());
         self.calls().for_each(|(op, args)| writer.call(op, args));
-        writer.start(start);
     }
 }

@@ -178,9 +178,10 @@ impl<'a> Timebox<'a> {
         results: usize,
     ) -> i64 {
         self.writer.warm_up(block.size_max(results));
+        block.invoke(&mut self.writer);
         let clock = self.call.clock;
         let start = clock.open_after(self.last);
-        block.invoke(&mut self.writer, start);
+        self.writer.start(start);
         self.recorded.reach(self.writer.len());
         self.call.in_block = true;
         disturb::set_inside(true);

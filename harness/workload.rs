@@ -16,7 +16,7 @@ pub use caller::{Caller, TRANSACTION_MAX};
 
 /// One call at a time.
 const SHORT_CALLS: (u64, u64) = (2, 64);
-/// With native threads a round has a fixed cost of some 100 calls.
+/// Beside its calls a round of native threads costs some 0.1 ms.
 const NATIVE_CALLS: (u64, u64) = (2, 2048);
 const LONG_CALLS: (u64, u64) = (512, 20_000);
 const LONG_ONE_IN: u64 = 32;

@@ -250,13 +250,15 @@ impl History {
 
     /// Whether calls of one client share a timebox.
     pub fn has_blocks(&self) -> bool {
-        let first =
-            |thread: &Thread| thread.operations.first().map(|first| (first.start, first.end));
-        self.threads.windows(2).any(|pair| match (first(&pair[0]), first(&pair[1])) {
+        let mut before = None;
+        let firsts =
+            self.threads.iter().filter_map(|own| Some((own.client, own.operations.first()?)));
+        firsts.into_iter().any(|(client, first)| {
             // A client that goes on after an operation of unknown outcome begins a thread, too.
-            (Some((_, NEVER)), _) => false,
-            (Some((one, _)), Some((next, _))) => pair[0].client == pair[1].client && one == next,
-            _ => false,
+            let this = (client, first.start);
+            before
+                .replace((this, first.end))
+                .is_some_and(|(other, end)| other == this && end != NEVER)
         })
     }
 

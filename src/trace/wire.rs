@@ -40,7 +40,8 @@ pub enum FrameError {
     #[error("not a trace of interlap, or a damaged one, at byte {at}: {what}")]
     Damaged { at: u64, what: String },
     #[error(
-        "the trace has version {0}; this program reads {TRACE_VERSION_FIRST} to {TRACE_VERSION}"
+        "the trace has version {0}, and this program reads {TRACE_VERSION_FIRST} to \
+         {TRACE_VERSION}: use the interlap that wrote it"
     )]
     Version(u32),
     #[error(transparent)]
