@@ -75,21 +75,21 @@ impl Catalog {
         let adapter = |bundled: Bundled| {
             let source = tree.source(&bundled);
             let origin = if bundled.broken { Origin::Broken } else { Origin::Bundled };
-            let head = with_model(bundled.head, &source);
-            Adapter { name: bundled.name.to_string(), origin, source, head }
+            Adapter { name: bundled.name.to_string(), origin, source, head: bundled.head }
         };
         Catalog { bundled: sources.bundled().into_iter().map(adapter).collect() }
     }
 
-    pub fn bundled(&self) -> &[Adapter] {
-        &self.bundled
+    /// All bundled ones, to be listed.
+    pub fn bundled(&self) -> impl Iterator<Item = Adapter> {
+        self.bundled.iter().map(with_model)
     }
 
     /// The adapter with this name, or at this path. A path has a slash or an extension; no bundled
     /// name has either.
     pub fn find(&self, name_or_path: &str) -> Result<Adapter, FindError> {
         if let Some(adapter) = self.bundled.iter().find(|adapter| adapter.name == name_or_path) {
-            return Ok(adapter.clone());
+            return Ok(with_model(adapter));
         }
         let path = Path::new(name_or_path);
         if name_or_path.contains('/') || path.extension().is_some() {
@@ -126,15 +126,17 @@ fn user_adapter(path: &Path) -> Result<Adapter, FindError> {
     let text = fs::read(path).map_err(IoError::at(path))?;
     let source = fs::canonicalize(path).map_err(IoError::at(path))?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let head = with_model(Head::parse(&String::from_utf8_lossy(&text)), &source);
-    Ok(Adapter { name, origin: Origin::User, source, head })
+    let head = Head::parse(&String::from_utf8_lossy(&text));
+    Ok(with_model(&Adapter { name, origin: Origin::User, source, head }))
 }
 
 /// Adds the model from a shared header, in which adapters of one structure declare it. The model is
 /// only for listings, so errors in reading headers are ignored.
-fn with_model(head: Head, source: &Path) -> Head {
+fn with_model(adapter: &Adapter) -> Adapter {
+    let Adapter { head, source, .. } = adapter;
     let of_headers = || own_files(source).ok()?.iter().find_map(|(_, text)| model(text));
-    Head { model: head.model.clone().or_else(of_headers), ..head }
+    let head = Head { model: head.model.clone().or_else(of_headers), ..head.clone() };
+    Adapter { head, ..adapter.clone() }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //!   program.
 //! - `catalog`: Finds an adapter by its bundled name or by the path of its source.
 //! - `compile/`: Compiles an adapter to a shared library, or takes the library from the cache.
+//! - `file_state`: Knows a file again whose content was read before, without reading it.
 //! - `head`: Parses the comment at the top of an adapter: description, guarantee, bug, flags,
 //!   model.
 //! - `includes`: Lists the includes of a source, and the headers beside it.
@@ -19,6 +20,7 @@ pub mod availability;
 pub mod cache;
 pub mod catalog;
 pub mod compile;
+pub mod file_state;
 pub mod head;
 pub mod includes;
 pub mod packages;

@@ -5,7 +5,11 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use super::cache::{Cache, IoError};
+use super::file_state::FileState;
 use super::head::Head;
+
+/// Beside the files in the cache: their states when they were read and found to be right.
+const CHECKED: &str = "checked.json";
 
 /// A table of files: path below the root, text.
 #[derive(Clone, Copy, Debug)]
@@ -64,8 +68,13 @@ impl Sources {
     /// checked, so no process sees a wrong one.
     pub fn materialise(self, cache: &Cache) -> Result<Tree, IoError> {
         let root = cache.root().join(format!("src-{}", self.hash()));
-        for (path, text) in self.files {
-            let path = root.join(path);
+        let paths: Vec<PathBuf> = self.files.iter().map(|(path, _)| root.join(path)).collect();
+        let checked = root.join(CHECKED);
+        if are_unchanged(&checked, &paths) {
+            return Ok(Tree { root });
+        }
+        let states: Option<Vec<_>> = paths.iter().map(|path| FileState::settled(path)).collect();
+        for (path, (_, text)) in paths.into_iter().zip(self.files) {
             match fs::read(&path) {
                 Ok(content) if content == text.as_bytes() => {}
                 Ok(_) => cache.publish(&path, text.as_bytes())?,
@@ -74,6 +83,10 @@ impl Sources {
                 }
                 Err(error) => return Err(IoError::at(path)(error)),
             }
+        }
+        // Without it they are read again the next time.
+        if let Some(Ok(text)) = states.map(|states| serde_json::to_vec(&states)) {
+            let _ = cache.publish(&checked, &text);
         }
         Ok(Tree { root })
     }
@@ -86,6 +99,13 @@ impl Sources {
         }
         hasher.finalize().to_hex()[..16].to_string()
     }
+}
+
+/// Whether the files are in the states that a file lists.
+fn are_unchanged(list: &Path, paths: &[PathBuf]) -> bool {
+    let states = fs::read(list).ok().and_then(|text| serde_json::from_slice(&text).ok());
+    let now = || paths.iter().map(|path| FileState::of(path).ok()).collect::<Option<Vec<_>>>();
+    states.is_some_and(|states: Vec<FileState>| now().as_ref() == Some(&states))
 }
 
 fn template_name(path: &'static str, extension: &str) -> Option<&'static str> {
@@ -122,6 +142,7 @@ impl Tree {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapter::file_state::CLOCK_TICK;
 
     const TABLE: Sources = Sources {
         files: &[
@@ -156,6 +177,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("temp folder");
         let cache = Cache::at(folder.path()).expect("cache");
         let tree = TABLE.materialise(&cache).expect("first");
+        // Once they are settled, their states are kept.
+        std::thread::sleep(2 * CLOCK_TICK);
+        TABLE.materialise(&cache).expect("the same");
+        assert!(tree.root().join(CHECKED).is_file());
         let header = tree.ffi().join("interlap.h");
         let zed = tree.source(&TABLE.bundled()[0]);
         fs::write(&header, "half").expect("damage");

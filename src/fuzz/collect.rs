@@ -199,10 +199,13 @@ impl<'a> Collector<'a> {
             self.add_again(first, stored, recording.as_deref());
             return Ok(());
         }
-        self.confirm(&mut stored);
+        if self.options.known.may_lack_lines(&stored) {
+            self.confirm(&mut stored);
+        }
         self.mark_known(&mut stored, is_alone);
         // The rest takes a while, so the other jobs may end now.
         self.end_if_over();
+        self.confirm(&mut stored);
         if !is_alone {
             self.explain(&mut stored);
         }
@@ -313,9 +316,11 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Reruns the finding's round in a fresh process, with the controlled engine.
+    /// Reruns the finding's round in a fresh process, with the controlled engine, unless that was
+    /// done.
     fn confirm(&mut self, stored: &mut Stored) {
-        let pointless = self.options.plan.engine != Engine::Controlled
+        let pointless = stored.finding.confirmed.is_some()
+            || self.options.plan.engine != Engine::Controlled
             || self.options.wanted.is_some()
             || self.options.time.is_grace_over()
             || self.options.stop.load(Ordering::Relaxed);
@@ -418,9 +423,7 @@ impl<'a> Collector<'a> {
                 self.findings.push(stored);
                 continue;
             }
-            if stored.finding.confirmed.is_none() {
-                self.confirm(&mut stored);
-            }
+            self.confirm(&mut stored);
             self.save(&mut stored);
             if stored.finding.recorded.as_ref().is_some_and(|recorded| !recorded.is_located()) {
                 self.locate(&mut stored);

@@ -1,12 +1,11 @@
 //! What was found out about a compiler, kept in the cache: to ask it takes about as long as all
-//! else before a run's first round. The facts are those of the program's file, unchanged, in the
-//! same environment. A program that may run another one (ccache, a script) is asked each time.
+//! else before a run's first round. The facts are those of the program's file, in the same state
+//! and environment. A program that may run another one (ccache, a script) is asked each time.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -14,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Language;
 use crate::adapter::cache::Cache;
+use crate::adapter::file_state::FileState;
 
 /// Variables that are those of the shell's last command. All others may matter.
 const VOLATILE: [&str; 4] = ["_", "PWD", "OLDPWD", "SHLVL"];
@@ -56,11 +56,7 @@ struct Kept {
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Identity {
     path: PathBuf,
-    device: u64,
-    inode: u64,
-    bytes: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
+    state: FileState,
 }
 
 impl Identity {
@@ -73,15 +69,7 @@ impl Identity {
         if magic != *b"\x7fELF" || !COMPILERS.iter().any(|part| name.contains(part)) {
             return None;
         }
-        let file = fs::metadata(&path).ok()?;
-        Some(Identity {
-            device: file.dev(),
-            inode: file.ino(),
-            bytes: file.len(),
-            modified: (file.mtime(), file.mtime_nsec()),
-            changed: (file.ctime(), file.ctime_nsec()),
-            path,
-        })
+        Some(Identity { state: FileState::of(&path).ok()?, path })
     }
 }
 

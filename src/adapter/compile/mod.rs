@@ -162,12 +162,8 @@ impl Toolchain {
         let found = Record::find(&self.cache, &job.key);
         let cached = found.is_some();
         let (library, record) = found.map_or_else(|| job.run(), Ok)?;
-        let compiler = job.commands.units[0].compiler;
-        let system: Vec<&Path> = compiler.include_dirs().iter().map(PathBuf::as_path).collect();
-        let mut inputs = record.inputs_of_user(&[&system[..], &[self.cache.root()]].concat());
-        let adapter = request.source.canonicalize();
-        inputs.sort_by_key(|(path, _)| adapter.as_ref().ok() != Some(path));
-        let (compiler, warnings) = (compiler.identity(), record.warnings);
+        let compiler = job.commands.units[0].compiler.identity();
+        let Record { of_user: inputs, warnings, .. } = record;
         Ok(Compiled { library, cached, compiler, inputs, warnings })
     }
 
@@ -183,7 +179,7 @@ impl Toolchain {
         let compiler = |language| self.compiler(language);
         let commands = Commands::new(&request, compiler, &self.tree.ffi())?;
         let key = commands.key(&text, request.flavour);
-        Ok(Job { cache: &self.cache, commands, key })
+        Ok(Job { cache: &self.cache, source: request.source, commands, key })
     }
 }
 
@@ -202,6 +198,8 @@ fn require_files(request: &Request, text: &str) -> Result<(), Error> {
 /// One compilation, to be looked up or done.
 struct Job<'a> {
     cache: &'a Cache,
+    /// The adapter, without links.
+    source: PathBuf,
     commands: Commands<'a>,
     key: String,
 }
@@ -228,6 +226,9 @@ impl Job<'_> {
             record.add_inputs(depfile, folder.path())?;
         }
         record.add_shadows(&self.commands.search_path());
+        let dirs = self.commands.units[0].compiler.include_dirs().iter();
+        let others = dirs.map(PathBuf::as_path).chain([self.cache.root()]);
+        record.note_inputs_of_user(&others.collect::<Vec<_>>(), &self.source);
         let path = record.library_path(self.cache, &self.key);
         // Synced before it is renamed: a crash of the machine must not leave an empty file under
         // its final name.

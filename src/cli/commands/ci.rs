@@ -123,5 +123,5 @@ fn adapter(finding: &Finding) -> PathBuf {
     let adapters = Adapters::open();
     let mut bundled = adapters.iter().flat_map(|adapters| adapters.catalog().bundled());
     let named = bundled.find(|adapter| Path::new(&adapter.name) == name);
-    named.map_or_else(|| name.with_extension("cpp"), |adapter| adapter.source.clone())
+    named.map_or_else(|| name.with_extension("cpp"), |adapter| adapter.source)
 }

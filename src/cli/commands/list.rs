@@ -22,9 +22,9 @@ use crate::report::output::Output;
 
 /// A bundled target with its missing headers.
 #[derive(Serialize)]
-struct Listed<'a> {
+struct Listed {
     #[serde(flatten)]
-    adapter: &'a Adapter,
+    adapter: Adapter,
     missing: Vec<MissingHeader>,
 }
 

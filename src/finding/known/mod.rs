@@ -83,16 +83,23 @@ impl KnownIssues {
 
     pub fn classify(&self, stored: &Stored) -> Classification {
         let traits = Traits::from_finding(stored);
-        let fits = |entry: &Entry| entry.patterns.fit(&traits);
-        if let Some(entry) = self.entries.iter().find(|entry| fits(entry) == Fit::Yes) {
+        let fits = |entry: &&Entry| entry.patterns.fit(&traits) == Fit::Yes;
+        if let Some(entry) = self.entries.iter().find(fits) {
             let (name, issue) = (entry.name.clone(), entry.issue.clone());
             return Classification::Known(KnownAs { name, issue });
         }
-        let may_change = self.lines_may_come && stored.finding.confirmed == Some(true);
-        match may_change && self.entries.iter().any(|entry| fits(entry) == Fit::LinesUnknown) {
+        match stored.finding.confirmed == Some(true) && self.may_lack_lines(stored) {
             true => Classification::Open,
             false => Classification::New,
         }
+    }
+
+    /// Whether lines that come when the finding is shrunk may make it known. Only what a rerun
+    /// confirms is shrunk.
+    pub fn may_lack_lines(&self, stored: &Stored) -> bool {
+        let traits = Traits::from_finding(stored);
+        let lacks = |entry: &Entry| entry.patterns.fit(&traits) == Fit::LinesUnknown;
+        self.lines_may_come && self.entries.iter().any(lacks)
     }
 
     /// Sets the known issue of the finding. Returns whether that changed it.
