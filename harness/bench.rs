@@ -1,21 +1,22 @@
-//! Measures the cost of a timebox: the same calls of a target with and without a box, on one
-//! thread, in nanoseconds per call. `benches/native.rs` starts it.
+//! Measures what calls of a target cost on one thread, in nanoseconds: in a timebox and without
+//! (`benches/native.rs`), and those of whole rounds without any engine (`benches/peers.rs`).
 
 use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
 
 use interlap::core::operation::Op;
-use interlap::core::plan;
+use interlap::core::plan::{self, Job};
 use interlap::trace::records::size_max;
 use serde::Serialize;
 
 use crate::clock::Clock;
 use crate::library::{Local, Structure, Target, abi, host};
 use crate::marker::{interlap_op_begin, interlap_op_end};
-use crate::prepared::Prepared;
+use crate::prepared::{Block, Prepared};
 use crate::record::Recorded;
 use crate::timebox::{Outcome, Timebox};
+use crate::workload::{Caller, Shape};
 
 /// Short enough that some repeats are undisturbed on a shared machine.
 const CALLS: usize = 200_000;
@@ -97,14 +98,25 @@ fn marked_stamps(clock: Clock) {
 }
 
 fn bare_calls(target: &Target, structure: &Structure, local: &Local, op: Op) {
+    let calls = (0..CALLS).map(|_| (op, &[][..]));
+    make_bare(target, structure, local, calls);
+}
+
+/// Makes calls of few results, without boxes.
+fn make_bare<'a>(
+    target: &Target,
+    structure: &Structure,
+    local: &Local,
+    calls: impl Iterator<Item = (Op, &'a [i64])>,
+) {
     let mut results = [0; abi::IL_RESULT_ROOM as usize];
-    for _ in 0..CALLS {
+    for (op, args) in calls {
         let mut call = abi::il_call {
             op: op as u32,
             status: abi::IL_OK,
-            args: std::ptr::null(),
+            args: args.as_ptr(),
             results: results.as_mut_ptr(),
-            arg_count: 0,
+            arg_count: args.len() as u32,
             result_room: abi::IL_RESULT_ROOM,
             result_count: 0,
             thread: 0,
@@ -112,11 +124,41 @@ fn bare_calls(target: &Target, structure: &Structure, local: &Local, op: Op) {
             start: 0,
             end: 0,
         };
-        // SAFETY: structure, local and the call with its results are alive; the operation takes
-        // no arguments. The target of the benchmark calls no box functions.
+        // SAFETY: structure, local and the call with its arguments and results are alive. The
+        // targets of benchmarks call no box functions.
         unsafe { target.call_function()(structure.pointer(), local.pointer(), &mut call) };
         black_box(&call);
     }
+}
+
+/// Prints how long the calls of a round take by themselves, and with them the creation and the
+/// destruction of the structure: the calls of all threads on one, without engine, boxes and
+/// records. Where the target has hooks, they do no more than to find that nobody listens.
+pub fn rounds(job: &Job) -> Result<(), String> {
+    let target = Target::load(&job.library).map_err(|problem| problem.to_string())?;
+    let numbers = job.round_first..job.round_end.ok_or("a job without end")?;
+    let rounds: Vec<Vec<Prepared>> = numbers
+        .map(|round| {
+            let shape = Shape::draw(&job.plan, &target.operations, &target.info, round);
+            let callers = (0..shape.threads).map(|thread| Caller::new(&shape, thread));
+            callers.map(|mut caller| Prepared::draw(&mut caller, shape.calls)).collect()
+        })
+        .collect();
+    let mut fastest = f64::INFINITY;
+    for _ in 0..REPEATS {
+        let started = Instant::now();
+        for threads in &rounds {
+            let structure = target.create(&job.directory, 0, threads.len() as u32, 0)?;
+            for (thread, calls) in threads.iter().enumerate() {
+                let local = structure.enter(thread as u32);
+                let calls = calls.blocks(u64::MAX).flat_map(Block::calls);
+                make_bare(&target, &structure, &local, calls);
+            }
+        }
+        fastest = fastest.min(started.elapsed().as_nanos() as f64 / rounds.len() as f64);
+    }
+    println!("{fastest}");
+    Ok(())
 }
 
 /// Calls as a thread of a round makes them, without the drawing.

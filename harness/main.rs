@@ -5,7 +5,8 @@
 //! Usage: `interlap-harness JOB.json`, with the pipe for frames as standard output. The target's
 //! own output goes to standard error. `interlap-harness --alone JOB.json FRAMES` runs without a
 //! main program, and writes frames to a file. `--debug JOB.json [FRAMES]` does so for debuggers,
-//! which may stop at any step. `--bench LIBRARY` prints the cost of a timebox.
+//! which may stop at any step. `--bench LIBRARY` prints the cost of a timebox,
+//! `--bench-rounds JOB` that of the calls of rounds alone.
 
 mod bench;
 mod callers;
@@ -72,6 +73,9 @@ fn main() -> ExitCode {
         [bench, library] if bench == "--bench" => {
             bench::run(Path::new(library)).map_err(io::Error::other)
         }
+        [bench, job] if bench == "--bench-rounds" => {
+            read_job(Path::new(job)).and_then(|job| bench::rounds(&job).map_err(io::Error::other))
+        }
         _ => Err(io::Error::other("started by `interlap`; takes the path of a job")),
     };
     match done {
@@ -83,9 +87,13 @@ fn main() -> ExitCode {
     }
 }
 
+fn read_job(path: &Path) -> io::Result<Job> {
+    Ok(serde_json::from_slice(&std::fs::read(path)?)?)
+}
+
 /// Runs a job for the main program.
 fn run_attended(job: &Path) -> io::Result<()> {
-    let job: Job = serde_json::from_slice(&std::fs::read(job)?)?;
+    let job = read_job(job)?;
     let mut pipe = take_standard_output()?;
     let last = match run(&job, &mut pipe, wait_for_go_ahead) {
         Ok(last) => last,
@@ -107,7 +115,7 @@ fn run_debugged(job: &Path, frames: &Path) -> io::Result<()> {
 
 /// Runs a job without a main program.
 fn run_alone(job: &Path, frames: &Path) -> io::Result<()> {
-    let job: Job = serde_json::from_slice(&std::fs::read(job)?)?;
+    let job = read_job(job)?;
     std::fs::create_dir_all(&job.directory)?;
     match run(&job, &mut Pipe::into_file(frames)?, empty_standard_input) {
         Err(Failure::Target(problem)) if may_restart(&problem) => Err(restart()),

@@ -3,22 +3,19 @@
 //! passes it to the listeners in the order of one list. Sources and listeners do not name each
 //! other: a new source calls [`announce`] and [`made`], a new listener is a line in the list.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::controlled::core::access::{AccessEvent, Class, Effect, Listener, Made, Whose};
 use crate::controlled::core::engine;
 use crate::controlled::core::points::Points;
+use crate::controlled::core::shared::SHARED;
 use crate::controlled::state::heap::HeapChecks;
 use crate::controlled::state::store_buffers::StoreBuffers;
 use crate::controlled::watch::coverage::Coverage;
 use crate::controlled::watch::trail::Trail;
 
-/// Whether a listener wants plain accesses, and [`made`]: in most rounds none does. The hooks in C
-/// read these.
-#[unsafe(no_mangle)]
-static il_wants_plain: AtomicU8 = AtomicU8::new(0);
-#[unsafe(no_mangle)]
-static il_wants_made: AtomicU8 = AtomicU8::new(0);
+/// The target has forked: another process may share memory with this one.
+static HAS_FORKED: AtomicBool = AtomicBool::new(false);
 
 /// Defines the stages of an access, each as static calls of all listeners in their order, which can
 /// be inlined.
@@ -50,10 +47,10 @@ macro_rules! listeners {
 
         /// To be called before a round, once all listeners are ready for it.
         pub fn round_begins() {
-            let wants_plain = false $(|| <$listener>::wants_plain())*;
-            let wants_made = false $(|| <$listener>::wants_made())*;
-            il_wants_plain.store(wants_plain.into(), Ordering::Relaxed);
-            il_wants_made.store(wants_made.into(), Ordering::Relaxed);
+            SHARED.wants_plain.set(false $(|| <$listener>::wants_plain())*);
+            SHARED.wants_made.set(false $(|| <$listener>::wants_made())*);
+            let wants_atomic = SHARED.wants_made.get() $(|| <$listener>::wants_atomic())*;
+            SHARED.wants_atomic.set(wants_atomic || HAS_FORKED.load(Ordering::Relaxed));
         }
     };
 }
@@ -67,6 +64,13 @@ listeners! {
     Coverage,
     // Last, because it reads memory after the effects of the others.
     Trail,
+}
+
+/// From now on all atomic accesses are reported, and so made as atomic ones: a process that is
+/// forked may share the memory.
+pub fn report_all() {
+    HAS_FORKED.store(true, Ordering::Relaxed);
+    SHARED.wants_atomic.set(true);
 }
 
 /// A scheduling point without an access; what follows it may concern the address.

@@ -165,6 +165,38 @@ fn a_child_that_the_target_forks_does_no_harm() {
     }
 }
 
+/// The child runs beside the engine's thread, so atomic operations must be atomic. Only in late
+/// rounds, because before those all accesses are reported for the coverage.
+#[test]
+fn a_forked_child_and_its_parent_may_share_memory() {
+    let text = enqueue(
+        "if (added == 1 && round >= 1100) {
+            const int access = PROT_READ | PROT_WRITE, kind = MAP_SHARED | MAP_ANONYMOUS;
+            void *shared = mmap(nullptr, 4096, access, kind, -1, 0);
+            auto *counts = static_cast<std::atomic<long> *>(shared);
+            auto &sum = counts[0], &of_child = counts[1], &stop = counts[2];
+            pid_t child = fork();
+            if (child == 0) {
+                long made = 0;
+                for (; !stop && made < 100000000; made++) sum.fetch_add(1);
+                of_child = made;
+                _exit(0);
+            }
+            // Nothing that the engine sees, until the child has begun.
+            for (int i = 0; i < 5000000; i++) __asm__ volatile(\"\");
+            for (int i = 0; i < 500; i++) sum.fetch_add(1);
+            stop = 1;
+            waitpid(child, nullptr, 0);
+            if (sum != 500 + of_child) abort();
+        }",
+    );
+    let includes = "<atomic>\n#include <cstdlib>\n#include <sys/mman.h>\n#include <sys/wait.h>";
+    let member = "uint32_t round; explicit Queue(const il_config &config) : round(config.round) {}";
+    let text = text.replace("<cstdlib>", includes).replace("/*MEMBER*/", member);
+    let tool = Tool::new();
+    finishes(tool.fuzz_text("forks.cpp", &text).engine("controlled").calls(4).jobs(1), 1120);
+}
+
 #[test]
 fn a_child_that_lives_on_does_not_delay_the_end_of_the_run() {
     let tool = Tool::new();

@@ -120,6 +120,12 @@ pub trait Listener {
         false
     }
 
+    /// Whether this listener wants atomic accesses in this round, also those before which nobody is
+    /// asked which thread goes on. Volatile ones and fences always come.
+    fn wants_atomic() -> bool {
+        false
+    }
+
     /// Whether this listener wants [`Listener::made`] in this round.
     fn wants_made() -> bool {
         false

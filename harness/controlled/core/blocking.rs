@@ -30,6 +30,7 @@ pub fn block(on: usize, why: Wait, deadline: Option<u64>) -> Woken {
     e.blocked.set(e.blocked.get() | 1 << me);
     if let Some(deadline) = deadline {
         e.deadline_next.set(e.deadline_next.get().min(deadline));
+        e.limit_next.set(0);
     }
     debugger_stops::check(pace::next_step());
     loop {

@@ -18,6 +18,8 @@ pub struct Callbacks {
     pub is_number_free: fn(usize) -> bool,
     /// The running thread takes the signals that were sent to it.
     pub take_signals: fn(usize) -> Taken,
+    /// A thread runs from now on, in a round with store buffers.
+    pub thread_runs: fn(usize),
     /// Stores in store buffers are to reach memory.
     pub settle: fn(Whose),
     /// Reports an access that was made to the listeners, otherwise than by a hook.

@@ -4,6 +4,7 @@ use interlap::schedule::{Access, Pending};
 
 use super::pace;
 use super::points::{changed, point, take_step};
+use super::shared::SHARED;
 use super::variables::{ENGINE, current};
 
 /// Between two calls of the structure.
@@ -12,7 +13,7 @@ pub fn boundary() {
     let own = &ENGINE.threads[current()];
     own.call_steps.set(0);
     own.boundaries.set(own.boundaries.get() + 1);
-    ENGINE.boundary_at.set(ENGINE.step.get());
+    ENGINE.boundary_at.set(SHARED.step.get());
     if ENGINE.whole_calls.get() {
         pace::settle();
         let step = pace::next_step();
@@ -28,8 +29,8 @@ pub fn call_begins() {
 
 /// A call that returns is progress, also of the thread that drains.
 pub fn call_ends() {
-    for last in [&ENGINE.changed_at, &ENGINE.boundary_at] {
-        last.set(ENGINE.step.get());
+    for last in [&SHARED.changed_at, &ENGINE.boundary_at] {
+        last.set(SHARED.step.get());
     }
     // SAFETY: nobody else uses it now; see `Engine`.
     let policy = || unsafe { &mut *ENGINE.policy.get() }.as_mut();

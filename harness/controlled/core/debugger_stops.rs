@@ -4,7 +4,7 @@
 use std::cell::Cell;
 
 use super::callbacks::callbacks;
-use super::variables::ENGINE;
+use super::shared::SHARED;
 use super::{control, current_round};
 use crate::marker;
 
@@ -17,7 +17,7 @@ unsafe impl Sync for StepAddress {}
 
 #[unsafe(no_mangle)]
 #[used]
-static interlap_step: StepAddress = StepAddress(&raw const ENGINE.step);
+static interlap_step: StepAddress = StepAddress(&raw const SHARED.step);
 
 /// The round begins.
 pub(super) fn round_begins() {
@@ -50,7 +50,7 @@ pub(super) fn preempted(from: usize, to: usize) {
 #[cold]
 fn stop_at_preemption(from: usize, to: usize) {
     let controls = control::set_controls(false);
-    let step = ENGINE.step.get();
+    let step = SHARED.step.get();
     marker::interlap_preempted(step, (callbacks().here)() as u64, from as u64, to as u64);
     control::set_controls(controls);
 }

@@ -20,6 +20,7 @@ use super::lifetimes::{begin, run_thread};
 pub use super::lifetimes::{exit_thread, spawn, start_caller};
 pub use super::points::{changed, set_exclusive, yield_now};
 pub use super::recorder::recorded;
+use super::shared::SHARED;
 use super::variables::{ENGINE, Start, Status};
 pub use super::variables::{callers, current, has_ended, now, step};
 pub use super::wait_kinds::{Taken, Wait, Woken, join_key};
@@ -69,17 +70,18 @@ pub fn run(settings: RoundSettings, main: Start, argument: *mut c_void) -> std::
         thread.boundaries.set(0);
         thread.place.set(0);
     }
-    for count in [&e.step, &e.switches, &e.schedule, &e.changed_at, &e.skipped, &e.plain] {
+    for count in [&SHARED.step, &SHARED.changed_at, &SHARED.atomics, &e.skipped, &e.plain] {
         count.set(0);
     }
-    for count in [&e.atomics, &e.blocking, &e.runnable, &e.blocked] {
+    for count in [&e.switches, &e.schedule, &e.blocking, &e.runnable, &e.blocked] {
         count.set(0);
     }
     pace::settle();
-    e.place.set(0);
+    SHARED.place.set(0);
     e.boundary_at.set(0);
     e.blocks.set(0);
     e.deadline_next.set(u64::MAX);
+    e.limit_next.set(0);
     e.steps_max.set(settings.steps_max);
     e.whole_calls.set(settings.whole_calls);
     e.callers.set(settings.callers);
@@ -125,10 +127,10 @@ pub fn blocking_call() {
 pub fn counted() -> Counts {
     let e = &ENGINE;
     Counts {
-        steps: e.step.get(),
+        steps: SHARED.step.get(),
         switches: e.switches.get(),
         schedule: e.schedule.get(),
-        atomics: e.atomics.get(),
+        atomics: SHARED.atomics.get(),
         blocking: e.blocking.get(),
         left_running: 0,
     }
@@ -150,7 +152,7 @@ pub fn alive() -> impl Iterator<Item = Alive> {
             Status::Runnable => None,
             Status::Blocked { on, why, .. } => Some((why, on)),
         };
-        let place = if at == current() { ENGINE.place.get() } else { thread.place.get() };
+        let place = if at == current() { SHARED.place.get() } else { thread.place.get() };
         Some(Alive { thread: at, waits, place })
     })
 }

@@ -13,7 +13,8 @@
 //! - `recorder`: records the schedule; `debugger_stops`: where debuggers stop
 //! - `control`: whether the code that runs is the target's
 //! - `callbacks`: the functions of other rooms that the engine calls
-//! - `variables`, `current_round`: the state of the round under way
+//! - `variables`, `current_round`: the state of the round under way; `shared`: what of it the hooks
+//!   in C use
 
 pub mod access;
 mod asking;
@@ -31,6 +32,7 @@ mod pace;
 pub mod points;
 mod progress;
 mod recorder;
+pub mod shared;
 mod switching;
 mod variables;
 mod wait_kinds;

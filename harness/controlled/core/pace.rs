@@ -4,7 +4,8 @@
 //! as under a debugger.
 
 use super::control;
-use super::variables::{ENGINE, STEP_NANOSECONDS, now};
+use super::shared::SHARED;
+use super::variables::{ENGINE, STEP_NANOSECONDS};
 use crate::marker;
 
 /// After so many steps in a row in which it changes nothing, a thread is taken to spin and lets
@@ -24,20 +25,19 @@ pub(super) const BUSY_FACTOR: u64 = 100;
 /// Counts a step.
 #[inline(always)]
 pub(super) fn next_step() -> u64 {
-    let step = ENGINE.step.get() + 1;
-    ENGINE.step.set(step);
+    let step = SHARED.step.get() + 1;
+    SHARED.step.set(step);
     step
 }
 
 /// Lets the point of this step pass, if it may; whether it did.
 #[inline(always)]
 pub(super) fn is_free(step: u64) -> bool {
-    let pace = &ENGINE.pace;
-    let Some(free) = pace.free.get().checked_sub(1) else { return false };
-    pace.free.set(free);
+    let Some(free) = SHARED.free.get().checked_sub(1) else { return false };
+    SHARED.free.set(free);
     if control::take_changed() {
-        pace.idle_base.set(free);
-        ENGINE.changed_at.set(step);
+        SHARED.idle_base.set(free);
+        SHARED.changed_at.set(step);
     }
     true
 }
@@ -45,15 +45,14 @@ pub(super) fn is_free(step: u64) -> bool {
 /// Whether the policy is asked even at points that may pass.
 #[inline(always)]
 pub(super) fn asks_at_each() -> bool {
-    ENGINE.pace.asks_at_each.get()
+    SHARED.asks_at_each.get()
 }
 
 /// Counts a step that is no point. Limits are counted in steps, so one point less may pass.
 #[inline(always)]
 pub(super) fn tick() {
-    let pace = &ENGINE.pace;
-    if pace.free.get() != 0 {
-        for count in [&pace.free, &pace.granted, &pace.idle_base] {
+    if SHARED.free.get() != 0 {
+        for count in [&SHARED.free, &ENGINE.granted, &SHARED.idle_base] {
             count.set(count.get() - 1);
         }
     }
@@ -62,23 +61,22 @@ pub(super) fn tick() {
 /// Points that have passed and are not booked yet.
 #[inline]
 pub(super) fn passed() -> u64 {
-    ENGINE.pace.granted.get() - ENGINE.pace.free.get()
+    ENGINE.granted.get() - SHARED.free.get()
 }
 
 /// Books the points that have passed; none may pass until the next [`grant`].
 #[inline]
 pub(super) fn settle() {
     book_passed();
-    ENGINE.pace.granted.set(0);
-    ENGINE.pace.free.set(0);
+    ENGINE.granted.set(0);
+    SHARED.free.set(0);
 }
 
 /// Books the points that have passed; the others still may.
 #[inline]
 pub(super) fn book_passed() {
-    let pace = &ENGINE.pace;
-    let free = pace.free.get();
-    let passed = pace.granted.replace(free) - free;
+    let free = SHARED.free.get();
+    let passed = ENGINE.granted.replace(free) - free;
     if passed != 0 {
         book(passed);
     }
@@ -89,15 +87,15 @@ pub(super) fn changed() {
     let e = &ENGINE;
     book_passed();
     e.threads[e.current.get()].idle.set(0);
-    ENGINE.pace.idle_base.set(ENGINE.pace.free.get());
+    SHARED.idle_base.set(SHARED.free.get());
 }
 
 fn book(passed: u64) {
     let e = &ENGINE;
     let own = &e.threads[e.current.get()];
     own.call_steps.set(own.call_steps.get() + passed as u32);
-    own.idle.set((ENGINE.pace.idle_base.get() - ENGINE.pace.free.get()) as u32);
-    if !ENGINE.pace.asks.get() {
+    own.idle.set((SHARED.idle_base.get() - SHARED.free.get()) as u32);
+    if !ENGINE.asks.get() {
         return;
     }
     // SAFETY: nobody else uses it now; see `Engine`.
@@ -121,30 +119,44 @@ pub(super) fn grant() {
     // Such a policy needs to know the pending access of each thread.
     let at_each = policy.uses_accesses();
     let quiet = match asks && !at_each {
-        true => policy.decided_ahead(e.current.get(), e.step.get()),
+        true => policy.decided_ahead(e.current.get(), SHARED.step.get()),
         false => u64::MAX,
     };
     if quiet != 0 {
         let free = quiet.min(of_limits());
-        ENGINE.pace.idle_base.set(u64::from(own.idle.get()) + free);
-        ENGINE.pace.asks.set(asks && !at_each);
-        ENGINE.pace.asks_at_each.set(at_each);
-        ENGINE.pace.free.set(free);
-        ENGINE.pace.granted.set(free);
+        SHARED.idle_base.set(u64::from(own.idle.get()) + free);
+        ENGINE.asks.set(asks && !at_each);
+        SHARED.asks_at_each.set(at_each);
+        SHARED.free.set(free);
+        ENGINE.granted.set(free);
     }
 }
 
 /// Points until the nearest limit.
+#[inline]
 fn of_limits() -> u64 {
-    let e = &ENGINE;
+    let (e, step) = (&ENGINE, SHARED.step.get());
     let own = &e.threads[e.current.get()];
+    if step >= e.limit_next.get() {
+        e.limit_next.set(limit_next());
+    }
+    // The step that reaches a limit must not pass.
+    let common = e.limit_next.get().saturating_sub(step + 1);
+    let idle = IDLE_STEPS_MAX.saturating_sub(own.idle.get());
+    let of_call = CALL_STEPS_MAX.saturating_sub(own.call_steps.get());
+    common.min(idle.min(of_call).into())
+}
+
+/// The step at which a livelock may have to be noticed, or a deadline comes. Changes of memory and
+/// ends of calls only move it away.
+#[cold]
+fn limit_next() -> u64 {
+    let e = &ENGINE;
+    let until_deadline = e.deadline_next.get().saturating_sub(e.skipped.get());
     let limits = [
-        IDLE_STEPS_MAX.saturating_sub(own.idle.get()).into(),
-        CALL_STEPS_MAX.saturating_sub(own.call_steps.get()).into(),
-        (e.steps_max.get() + e.changed_at.get()).saturating_sub(e.step.get()),
-        (e.steps_max.get() * BUSY_FACTOR + e.boundary_at.get()).saturating_sub(e.step.get()),
-        // The step that reaches the deadline must not pass.
-        (e.deadline_next.get().saturating_sub(now()) / STEP_NANOSECONDS).saturating_sub(1),
+        SHARED.changed_at.get() + e.steps_max.get() + 1,
+        e.boundary_at.get() + e.steps_max.get() * BUSY_FACTOR + 1,
+        until_deadline.div_ceil(STEP_NANOSECONDS),
     ];
     limits.into_iter().min().unwrap_or(0)
 }

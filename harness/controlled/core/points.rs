@@ -8,6 +8,7 @@ use interlap::schedule::{Access, Pending};
 use super::access::{AccessEvent, Class, Listener, Whose};
 use super::callbacks::callbacks;
 use super::pace::{BUSY_FACTOR, CALL_STEPS_MAX, IDLE_STEPS_AGAIN, IDLE_STEPS_MAX};
+use super::shared::SHARED;
 use super::switching::{choose, switch};
 use super::variables::{ENGINE, now};
 use super::{control, debugger_stops, layout, pace, progress, wakeups};
@@ -39,8 +40,8 @@ impl Listener for Points {
                 return;
             }
             Class::Atomic | Class::Volatile | Class::Fence => {
-                ENGINE.atomics.set(ENGINE.atomics.get() + 1);
-                ENGINE.place.set(event.place);
+                SHARED.atomics.set(SHARED.atomics.get() + 1);
+                SHARED.place.set(event.place);
             }
             Class::Allocate | Class::Free | Class::Lock | Class::Pause => {}
         }
@@ -71,7 +72,7 @@ fn plain_point(address: usize, access: Access) {
     if e.plain.get() == PLAIN_MAX {
         return;
     }
-    for count in [&e.plain, &e.changed_at, &e.boundary_at] {
+    for count in [&e.plain, &SHARED.changed_at, &e.boundary_at] {
         count.set(count.get() + 1);
     }
     point(address, access);
@@ -91,7 +92,7 @@ pub(super) fn take_step(step: u64, pending: Pending, mut yields: bool, between_c
     let own = &e.threads[me];
     if control::take_changed() {
         own.idle.set(0);
-        e.changed_at.set(step);
+        SHARED.changed_at.set(step);
     } else {
         own.idle.set(own.idle.get() + 1);
         if own.idle.get() > IDLE_STEPS_MAX {
@@ -105,16 +106,8 @@ pub(super) fn take_step(step: u64, pending: Pending, mut yields: bool, between_c
         // Buffered stores reach memory before other threads spin in vain.
         (callbacks().settle)(Whose::All);
     }
-    // A signal handler may have taken later steps since this one was counted.
-    let idle_steps = step.saturating_sub(e.changed_at.get());
-    let busy_steps = step.saturating_sub(e.boundary_at.get());
-    if (idle_steps > e.steps_max.get() || busy_steps > e.steps_max.get() * BUSY_FACTOR)
-        && !progress::is_made(step, idle_steps.max(busy_steps), pending.address)
-    {
-        (callbacks().livelock)();
-    }
-    if now() >= e.deadline_next.get() {
-        wakeups::expire();
+    if step >= e.limit_next.get() {
+        compare_limits(step, pending.address);
     }
     // SAFETY: nobody else uses it now; see `Engine`.
     unsafe { (*e.pending.get())[me] = pending };
@@ -129,6 +122,23 @@ pub(super) fn take_step(step: u64, pending: Pending, mut yields: bool, between_c
         }
     }
     pace::grant();
+}
+
+/// Notices a livelock, and wakes the threads whose deadline has come.
+#[cold]
+fn compare_limits(step: u64, address: u64) {
+    let e = &ENGINE;
+    // A signal handler may have taken later steps since this one was counted.
+    let idle_steps = step.saturating_sub(SHARED.changed_at.get());
+    let busy_steps = step.saturating_sub(e.boundary_at.get());
+    if (idle_steps > e.steps_max.get() || busy_steps > e.steps_max.get() * BUSY_FACTOR)
+        && !progress::is_made(step, idle_steps.max(busy_steps), address)
+    {
+        (callbacks().livelock)();
+    }
+    if now() >= e.deadline_next.get() {
+        wakeups::expire();
+    }
 }
 
 /// A point at which only the policy is asked, and no limit is near.
@@ -163,7 +173,7 @@ fn gives_way() -> bool {
 pub fn changed() {
     control::take_changed();
     pace::changed();
-    ENGINE.changed_at.set(ENGINE.step.get());
+    SHARED.changed_at.set(SHARED.step.get());
 }
 
 /// Sets whether only the running thread runs, even at scheduling points; gives the old value.

@@ -7,6 +7,7 @@ use std::cell::{Cell, UnsafeCell};
 
 use super::callbacks::callbacks;
 use super::pace::BUSY_FACTOR;
+use super::shared::SHARED;
 use super::variables::ENGINE;
 
 /// A thread that allocates or frees so many blocks on balance makes progress.
@@ -64,7 +65,7 @@ pub(super) fn is_made(step: u64, since: u64, address: u64) -> bool {
     let e = &ENGINE;
     let blocks = (callbacks().live_blocks)();
     if e.blocks.replace(blocks).abs_diff(blocks) >= BLOCKS_MIN {
-        e.changed_at.set(step);
+        SHARED.changed_at.set(step);
         e.boundary_at.set(step);
         return true;
     }
@@ -74,7 +75,7 @@ pub(super) fn is_made(step: u64, since: u64, address: u64) -> bool {
 
 fn looks_at_new_places(address: u64) -> bool {
     let (e, places) = (&ENGINE, &PLACES);
-    if places.since.replace(e.changed_at.get()) != e.changed_at.get() {
+    if places.since.replace(SHARED.changed_at.get()) != SHARED.changed_at.get() {
         // SAFETY: as for `Sync`.
         unsafe { (*places.bits.get()).fill(0) };
         places.forget_counts();

@@ -6,6 +6,7 @@ use interlap::schedule::{Position, View};
 
 use super::access::Whose;
 use super::callbacks::callbacks;
+use super::shared::SHARED;
 use super::variables::{ENGINE, now};
 use super::wait_kinds::Taken;
 use super::{asking, control, pace, recorder, wakeups};
@@ -31,7 +32,7 @@ pub(super) fn choose(yields: bool) -> usize {
         current,
         runnable: e.runnable.get(),
         yields,
-        step: e.step.get(),
+        step: SHARED.step.get(),
         position: Position {
             call: own.boundaries.get(),
             steps: own.call_steps.get() + pace::passed() as u32,
@@ -69,9 +70,12 @@ pub(super) fn note_switch(to: usize) {
     // A forked child has copies of the other fibers, and must not run them.
     stop_if_forked();
     let e = &ENGINE;
-    e.threads[e.current.get()].place.set(e.place.replace(e.threads[to].place.get()));
+    e.threads[e.current.get()].place.set(SHARED.place.replace(e.threads[to].place.get()));
     e.current.set(to);
+    if SHARED.buffers.get() {
+        (callbacks().thread_runs)(to);
+    }
     e.switches.set(e.switches.get() + 1);
-    let mixed = e.schedule.get() ^ (e.step.get() << 6 | to as u64);
+    let mixed = e.schedule.get() ^ (SHARED.step.get() << 6 | to as u64);
     e.schedule.set(mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29));
 }

@@ -8,6 +8,7 @@ use interlap::core::random::Random;
 use interlap::schedule::{Access, Pending, Policy, THREADS_MAX};
 
 use super::carrier::{Carrier, OUTSIDE};
+use super::shared::SHARED;
 use super::wait_kinds::{Wait, Woken};
 
 /// Virtual time of one step, in nanoseconds.
@@ -49,34 +50,18 @@ pub(super) struct Thread {
     pub(super) place: Cell<usize>,
 }
 
-/// How many scheduling points may pass: `pace` changes these.
-pub(super) struct Pace {
-    /// Points that may still pass.
-    pub(super) free: Cell<u64>,
-    /// Points that might pass when they were granted, without the stamps taken since.
-    pub(super) granted: Cell<u64>,
-    /// The thread's idle steps are this less the points that may still pass.
-    pub(super) idle_base: Cell<u64>,
-    /// The policy would be asked at each of these points.
-    pub(super) asks: Cell<bool>,
-    /// The policy is asked at each of these points, but limits are not compared.
-    pub(super) asks_at_each: Cell<bool>,
-}
-
 pub(super) struct Engine {
     pub(super) carrier: Cell<Carrier>,
     pub(super) threads: [Thread; THREADS_MAX],
     pub(super) runnable: Cell<u64>,
     pub(super) blocked: Cell<u64>,
     pub(super) current: Cell<usize>,
-    /// Code address of the current thread's last scheduling point.
-    pub(super) place: Cell<usize>,
-    pub(super) step: Cell<u64>,
-    pub(super) pace: Pace,
+    /// Points that might pass when they were granted, without the stamps taken since.
+    pub(super) granted: Cell<u64>,
+    /// The policy would be asked at each of these points.
+    pub(super) asks: Cell<bool>,
     pub(super) switches: Cell<u64>,
     pub(super) schedule: Cell<u64>,
-    /// Step of the last change of memory by any thread.
-    pub(super) changed_at: Cell<u64>,
     /// Step of the last operation boundary of any thread.
     pub(super) boundary_at: Cell<u64>,
     /// Plain accesses that were scheduling points.
@@ -84,6 +69,8 @@ pub(super) struct Engine {
     /// Virtual nanoseconds skipped while all threads were blocked.
     pub(super) skipped: Cell<u64>,
     pub(super) deadline_next: Cell<u64>,
+    /// No limit but those of a thread's own steps is reached before this step.
+    pub(super) limit_next: Cell<u64>,
     pub(super) steps_max: Cell<u64>,
     /// Live blocks of memory when progress was last checked.
     pub(super) blocks: Cell<u64>,
@@ -98,7 +85,6 @@ pub(super) struct Engine {
     pub(super) callers: Cell<usize>,
     /// One past the highest number that a thread of the round has had.
     pub(super) next_thread: Cell<usize>,
-    pub(super) atomics: Cell<u64>,
     pub(super) blocking: Cell<u64>,
 }
 
@@ -126,22 +112,15 @@ pub(super) static ENGINE: Engine = Engine {
     runnable: Cell::new(0),
     blocked: Cell::new(0),
     current: Cell::new(OUTSIDE),
-    place: Cell::new(0),
-    step: Cell::new(0),
-    pace: Pace {
-        free: Cell::new(0),
-        granted: Cell::new(0),
-        idle_base: Cell::new(0),
-        asks: Cell::new(false),
-        asks_at_each: Cell::new(false),
-    },
+    granted: Cell::new(0),
+    asks: Cell::new(false),
     switches: Cell::new(0),
     schedule: Cell::new(0),
-    changed_at: Cell::new(0),
     boundary_at: Cell::new(0),
     plain: Cell::new(0),
     skipped: Cell::new(0),
     deadline_next: Cell::new(u64::MAX),
+    limit_next: Cell::new(0),
     steps_max: Cell::new(0),
     blocks: Cell::new(0),
     whole_calls: Cell::new(false),
@@ -150,7 +129,6 @@ pub(super) static ENGINE: Engine = Engine {
     wakes: UnsafeCell::new(None),
     callers: Cell::new(0),
     next_thread: Cell::new(0),
-    atomics: Cell::new(0),
     blocking: Cell::new(0),
 };
 
@@ -161,12 +139,12 @@ pub fn current() -> usize {
 
 /// The number of the step under way.
 pub fn step() -> u64 {
-    ENGINE.step.get()
+    SHARED.step.get()
 }
 
 /// Virtual nanoseconds since the round began.
 pub fn now() -> u64 {
-    ENGINE.step.get() * STEP_NANOSECONDS + ENGINE.skipped.get()
+    SHARED.step.get() * STEP_NANOSECONDS + ENGINE.skipped.get()
 }
 
 /// How many threads call; the next one creates, drains and destroys.

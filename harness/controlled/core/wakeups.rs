@@ -97,4 +97,5 @@ pub(super) fn expire() {
         }
     }
     e.deadline_next.set(next);
+    e.limit_next.set(0);
 }

@@ -2,17 +2,14 @@
  * (`heap.rs`), and each call is a scheduling point; all other calls go to the C library. operator
  * new and delete are here so that a report names the target's line, not the C++ library's. Not
  * instrumented. */
+#include "hooks.h"
+
 #include <errno.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
 #define CALLER ((uintptr_t)__builtin_return_address(0))
 
-/* 0: memory comes from the C library; 1: from the arena, except for the C library and the loader
- * themselves, which keep memory for longer than a round; 2: all of it from the arena. */
-extern uint8_t il_allocates;
 /* Start and end of the code of the C library, the loader and the compiler's library. */
 extern const uintptr_t il_system_code[6];
 void *il_allocate(size_t size, size_t alignment, uintptr_t caller);
@@ -33,7 +30,7 @@ static inline int is_of_system(uintptr_t caller) {
 }
 
 static inline int takes_from_arena(uintptr_t caller) {
-    return il_allocates && (il_allocates > 1 || !is_of_system(caller));
+    return il_shared.allocates && (il_shared.allocates > 1 || !is_of_system(caller));
 }
 
 /* A thread under control is in the C library's allocator, and may hold its lock. Other threads do
@@ -41,7 +38,7 @@ static inline int takes_from_arena(uintptr_t caller) {
 extern uint8_t il_in_libc;
 #define IN_LIBC(CALL)                                                                              \
     ({                                                                                             \
-        uint8_t controlled = il_allocates != 0;                                                    \
+        uint8_t controlled = il_shared.allocates != 0;                                                    \
         if (controlled) il_in_libc = 1;                                                            \
         __typeof__(CALL) answer = CALL;                                                            \
         if (controlled) il_in_libc = 0;                                                            \

@@ -14,25 +14,18 @@
 enum { LOAD, STORE, EXCHANGE, SWAP, FAILED_SWAP, FENCE };
 #define MADE(ACT, P, BEFORE, AFTER)                                                                \
     do {                                                                                           \
-        if (UNLIKELY(il_wants_made)) {                                                             \
+        if (UNLIKELY(il_shared.wants_made)) {                                                      \
             il_made(ACT, (uintptr_t)(P), sizeof *(P), (uint32_t)order, (uint64_t)(BEFORE),         \
-                    (uint64_t)(AFTER), CALLER);                                                    \
+                    (uint64_t)(AFTER), caller);                                                    \
         }                                                                                          \
     } while (0)
 
-/* Owned by the engine: whether a store has changed memory since the last scheduling point. */
-extern uint8_t il_changed HIDDEN;
-/* Whether accesses that were made are to be reported (accesses.rs). */
-extern uint8_t il_wants_made HIDDEN;
-/* Whether stores may wait in store buffers (buffers.rs). */
-extern uint8_t il_buffers HIDDEN;
-
-/* Scheduling points before an atomic access, a volatile one, a fence. */
+/* An atomic access, a volatile one, a fence is about to be made: scheduling points. */
 void il_access(uintptr_t address, uint32_t size, uint32_t access, uint32_t order, uintptr_t caller);
 void il_volatile(uintptr_t address, size_t size, uint32_t access, uintptr_t caller);
 void il_fence(uint32_t order, uintptr_t caller);
 /* Whether a store waits in its thread's buffer; if not, it is to be made. */
-int il_buffer(uintptr_t address, uint32_t size, uint64_t value, uint32_t order, uintptr_t caller);
+int il_buffer(uintptr_t address, uint32_t size, uint64_t value, int order, uintptr_t caller);
 /* What a load of up to 8 bytes finds. */
 uint64_t il_forwarded(uintptr_t address, uint32_t size);
 /* A load of 16 bytes is about to be made. */
@@ -49,9 +42,9 @@ static inline void countable(void) {
 }
 
 static inline void volatile_access(void *at, size_t size, uint32_t access, uintptr_t caller) {
-    if (!il_controls) return countable();
+    if (!il_shared.controls) return countable();
     il_volatile((uintptr_t)at, size, access, caller);
-    if (access == WRITE) il_changed = 1;
+    if (access == WRITE) il_shared.changed = 1;
 }
 
 /* ------------------------------------------------------------------------------ plain accesses */
@@ -104,56 +97,83 @@ EXPORT void *__wrap_memset(void *, int, size_t) __attribute__((alias("__tsan_mem
 
 /* ----------------------------------------------------------------------------- atomic accesses */
 
-static inline void atomic(volatile const void *at, uint32_t size, uint32_t access, int order,
-                          uintptr_t caller) {
-    if (!il_controls) return countable();
+/* Each has two ways. Most often nobody is to be asked or told: then the point is counted here, and
+ * an access that is not atomic does the same as one that is, as no other thread can run. The other
+ * way reports the access, and is atomic: outside of control (constructors that run when the target
+ * is loaded, the rr engine) other threads may run, as may a process that was forked. There seq_cst
+ * is as strong as any order. */
+
+/* Lets a scheduling point pass if nobody is to be asked or told, as points.rs does. Whether it
+ * did. */
+static inline int passes(volatile const void *at, size_t size, uintptr_t caller) {
+    if (!il_shared.free || !il_shared.controls) return 0;
+    if (il_shared.wants_atomic | il_shared.asks_at_each | il_shared.holds_back) return 0;
+    if (is_doubtful((uintptr_t)at, size)) return 0;
+    il_shared.free--;
+    il_shared.step++;
+    il_shared.atomics++;
+    il_shared.place = caller;
+    if (il_shared.changed) {
+        il_shared.changed = 0;
+        il_shared.idle_base = il_shared.free;
+        il_shared.changed_at = il_shared.step;
+    }
+    return 1;
+}
+#define PASSES(P) __builtin_expect(passes(P, sizeof *(P), CALLER), 1)
+
+static void report(volatile const void *at, uint32_t size, uint32_t access, int order,
+                   uintptr_t caller) {
+    if (!il_shared.controls) return countable();
     il_access((uintptr_t)at, size, access, (uint32_t)order, caller);
 }
 
-/* Whether stores wait in store buffers now. */
-static inline int waits(void) {
-    return UNLIKELY(il_buffers) && il_controls;
-}
-
-/* Outside of control (constructors that run when the target is loaded, the rr engine) other threads
- * may run, so these are real atomic operations; seq_cst is as strong as any order. */
 #define RMW(B, T, NAME, EXPRESSION)                                                                \
-    EXPORT T __tsan_atomic##B##_##NAME(volatile T *p, T value, int order) {                        \
-        atomic(p, sizeof(T), UPDATE, order, CALLER);                                               \
+    static SLOW T NAME##_##B(volatile T *p, T value, int order, uintptr_t caller) {                \
+        report(p, sizeof(T), UPDATE, order, caller);                                               \
         T old = __atomic_load_n(p, __ATOMIC_RELAXED), new;                                         \
         do new = (T)(EXPRESSION);                                                                  \
         while (!__atomic_compare_exchange_n(p, &old, new, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); \
-        if (new != old) il_changed = 1;                                                            \
+        if (new != old) il_shared.changed = 1;                                                     \
         MADE(EXCHANGE, p, old, new);                                                               \
+        return old;                                                                                \
+    }                                                                                              \
+    EXPORT T __tsan_atomic##B##_##NAME(volatile T *p, T value, int order) {                        \
+        if (!PASSES(p)) return NAME##_##B(p, value, order, CALLER);                                \
+        T old = *p, new = (T)(EXPRESSION);                                                         \
+        if (new != old) il_shared.changed = 1;                                                     \
+        *p = new;                                                                                  \
         return old;                                                                                \
     }
 #define EXCHANGE_IF(B, T, STRENGTH)                                                                \
     EXPORT int __tsan_atomic##B##_compare_exchange_##STRENGTH(volatile T *p, T *expected, T value, \
                                                               int order, int fail_order) {         \
         (void)fail_order;                                                                          \
-        atomic(p, sizeof(T), UPDATE, order, CALLER);                                               \
-        T before = *expected;                                                                      \
-        int done = __atomic_compare_exchange_n(p, expected, value, 0, __ATOMIC_SEQ_CST,            \
-                                               __ATOMIC_SEQ_CST);                                  \
-        if (done && before != value) il_changed = 1;                                               \
-        MADE(done ? SWAP : FAILED_SWAP, p, *expected, done ? value : before);                      \
-        return done;                                                                               \
+        return exchange_if_##B(p, expected, value, order, CALLER);                                 \
     }
 #define ATOMIC(B, T)                                                                               \
-    EXPORT T __tsan_atomic##B##_load(const volatile T *p, int order) {                             \
-        atomic(p, sizeof(T), READ, order, CALLER);                                                 \
+    static SLOW T load_##B(const volatile T *p, int order, uintptr_t caller) {                     \
+        report(p, sizeof(T), READ, order, caller);                                                 \
         T value = __atomic_load_n(p, __ATOMIC_SEQ_CST);                                            \
-        if (waits()) value = (T)il_forwarded((uintptr_t)p, sizeof(T));                             \
+        if (il_shared.holds_back) value = (T)il_forwarded((uintptr_t)p, sizeof(T));                \
         MADE(LOAD, p, value, value);                                                               \
         return value;                                                                              \
     }                                                                                              \
-    EXPORT void __tsan_atomic##B##_store(volatile T *p, T value, int order) {                      \
-        atomic(p, sizeof(T), WRITE, order, CALLER);                                                \
-        if (waits() && il_buffer((uintptr_t)p, sizeof(T), value, (uint32_t)order, CALLER)) return; \
+    EXPORT T __tsan_atomic##B##_load(const volatile T *p, int order) {                             \
+        return PASSES(p) ? *p : load_##B(p, order, CALLER);                                        \
+    }                                                                                              \
+    static SLOW void store_##B(volatile T *p, T value, int order, uintptr_t caller) {              \
+        report(p, sizeof(T), WRITE, order, caller);                                                \
+        if (il_shared.buffers && il_buffer((uintptr_t)p, sizeof(T), value, order, caller)) return; \
         T before = __atomic_load_n(p, __ATOMIC_RELAXED);                                           \
-        if (before != value) il_changed = 1;                                                       \
+        if (before != value) il_shared.changed = 1;                                                \
         __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                              \
         MADE(STORE, p, before, value);                                                             \
+    }                                                                                              \
+    EXPORT void __tsan_atomic##B##_store(volatile T *p, T value, int order) {                      \
+        if (il_shared.buffers || !PASSES(p)) return store_##B(p, value, order, CALLER);            \
+        if (*p != value) il_shared.changed = 1;                                                    \
+        *p = value;                                                                                \
     }                                                                                              \
     RMW(B, T, exchange, value)                                                                     \
     RMW(B, T, fetch_add, old + value)                                                              \
@@ -162,17 +182,36 @@ static inline int waits(void) {
     RMW(B, T, fetch_or, old | value)                                                               \
     RMW(B, T, fetch_xor, old ^ value)                                                              \
     RMW(B, T, fetch_nand, ~(old & value))                                                          \
+    static SLOW int reported_exchange_if_##B(volatile T *p, T *expected, T value, int order,       \
+                                             uintptr_t caller) {                                   \
+        report(p, sizeof(T), UPDATE, order, caller);                                               \
+        T before = *expected;                                                                      \
+        int done = __atomic_compare_exchange_n(p, expected, value, 0, __ATOMIC_SEQ_CST,            \
+                                               __ATOMIC_SEQ_CST);                                  \
+        if (done && before != value) il_shared.changed = 1;                                        \
+        MADE(done ? SWAP : FAILED_SWAP, p, *expected, done ? value : before);                      \
+        return done;                                                                               \
+    }                                                                                              \
+    static inline int exchange_if_##B(volatile T *p, T *expected, T value, int order,              \
+                                      uintptr_t caller) {                                          \
+        if (!__builtin_expect(passes(p, sizeof(T), caller), 1)) {                                  \
+            return reported_exchange_if_##B(p, expected, value, order, caller);                    \
+        }                                                                                          \
+        T seen = *p;                                                                               \
+        if (seen != *expected) {                                                                   \
+            *expected = seen;                                                                      \
+            return 0;                                                                              \
+        }                                                                                          \
+        if (seen != value) il_shared.changed = 1;                                                  \
+        *p = value;                                                                                \
+        return 1;                                                                                  \
+    }                                                                                              \
     EXCHANGE_IF(B, T, strong)                                                                      \
     EXCHANGE_IF(B, T, weak)                                                                        \
     EXPORT T __tsan_atomic##B##_compare_exchange_val(volatile T *p, T expected, T value,           \
                                                      int order, int fail_order) {                  \
         (void)fail_order;                                                                          \
-        atomic(p, sizeof(T), UPDATE, order, CALLER);                                               \
-        T before = expected;                                                                       \
-        int done = __atomic_compare_exchange_n(p, &expected, value, 0, __ATOMIC_SEQ_CST,           \
-                                               __ATOMIC_SEQ_CST);                                  \
-        if (done && before != value) il_changed = 1;                                               \
-        MADE(done ? SWAP : FAILED_SWAP, p, expected, done ? value : before);                       \
+        exchange_if_##B(p, &expected, value, order, CALLER);                                       \
         return expected;                                                                           \
     }
 ATOMIC(8, uint8_t)
@@ -193,11 +232,12 @@ static inline uint128 load16(const volatile uint128 *p) {
 
 #define RMW16(NAME, EXPRESSION)                                                                    \
     EXPORT uint128 __tsan_atomic128_##NAME(volatile uint128 *p, uint128 value, int order) {        \
-        atomic(p, 16, UPDATE, order, CALLER);                                                      \
+        uintptr_t caller = CALLER;                                                                 \
+        report(p, 16, UPDATE, order, CALLER);                                                      \
         for (uint128 old = load16(p);;) {                                                          \
             uint128 new = (EXPRESSION), seen = exchange16(p, old, new);                            \
             if (seen == old) {                                                                     \
-                if (new != old) il_changed = 1;                                                    \
+                if (new != old) il_shared.changed = 1;                                             \
                 MADE(EXCHANGE, p, old, new);                                                       \
                 return old;                                                                        \
             }                                                                                      \
@@ -213,8 +253,9 @@ RMW16(fetch_xor, old ^ value)
 RMW16(fetch_nand, ~(old & value))
 
 EXPORT uint128 __tsan_atomic128_load(const volatile uint128 *p, int order) {
-    atomic(p, 16, READ, order, CALLER);
-    if (waits()) il_load16((uintptr_t)p);
+    uintptr_t caller = CALLER;
+    report(p, 16, READ, order, CALLER);
+    if (il_shared.holds_back) il_load16((uintptr_t)p);
     uint128 value = load16(p);
     MADE(LOAD, p, value, value);
     return value;
@@ -225,8 +266,8 @@ EXPORT void __tsan_atomic128_store(volatile uint128 *p, uint128 value, int order
 static inline uint128 exchange16_counted(volatile uint128 *p, uint128 expected, uint128 value,
                                          int order, uintptr_t caller) {
     uint128 seen = exchange16(p, expected, value);
-    if (seen == expected && expected != value) il_changed = 1;
-    if (UNLIKELY(il_wants_made)) {
+    if (seen == expected && expected != value) il_shared.changed = 1;
+    if (UNLIKELY(il_shared.wants_made)) {
         int done = seen == expected;
         il_made(done ? SWAP : FAILED_SWAP, (uintptr_t)p, 16, (uint32_t)order, (uint64_t)seen,
                 (uint64_t)(done ? value : expected), caller);
@@ -236,7 +277,7 @@ static inline uint128 exchange16_counted(volatile uint128 *p, uint128 expected, 
 EXPORT int __tsan_atomic128_compare_exchange_strong(volatile uint128 *p, uint128 *expected,
                                                     uint128 value, int order, int fail_order) {
     (void)fail_order;
-    atomic(p, 16, UPDATE, order, CALLER);
+    report(p, 16, UPDATE, order, CALLER);
     uint128 wanted = *expected;
     *expected = exchange16_counted(p, wanted, value, order, CALLER);
     return *expected == wanted;
@@ -244,7 +285,7 @@ EXPORT int __tsan_atomic128_compare_exchange_strong(volatile uint128 *p, uint128
 EXPORT int __tsan_atomic128_compare_exchange_weak(volatile uint128 *p, uint128 *expected,
                                                   uint128 value, int order, int fail_order) {
     (void)fail_order;
-    atomic(p, 16, UPDATE, order, CALLER);
+    report(p, 16, UPDATE, order, CALLER);
     uint128 wanted = *expected;
     *expected = exchange16_counted(p, wanted, value, order, CALLER);
     return *expected == wanted;
@@ -252,13 +293,13 @@ EXPORT int __tsan_atomic128_compare_exchange_weak(volatile uint128 *p, uint128 *
 EXPORT uint128 __tsan_atomic128_compare_exchange_val(volatile uint128 *p, uint128 expected,
                                                      uint128 value, int order, int fail_order) {
     (void)fail_order;
-    atomic(p, 16, UPDATE, order, CALLER);
+    report(p, 16, UPDATE, order, CALLER);
     return exchange16_counted(p, expected, value, order, CALLER);
 }
 
 EXPORT void __tsan_atomic_thread_fence(int order) {
-    if (il_controls) il_fence((uint32_t)order, CALLER);
-    if (UNLIKELY(il_wants_made)) il_made(FENCE, 0, 0, (uint32_t)order, 0, 0, CALLER);
+    if (il_shared.controls) il_fence((uint32_t)order, CALLER);
+    if (UNLIKELY(il_shared.wants_made)) il_made(FENCE, 0, 0, (uint32_t)order, 0, 0, CALLER);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 EXPORT void __tsan_atomic_signal_fence(int order) { (void)order; }

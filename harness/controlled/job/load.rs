@@ -13,7 +13,7 @@ use crate::controlled::accesses;
 use crate::controlled::core::callbacks::{self, Callbacks};
 use crate::controlled::core::{control, engine, layout};
 use crate::controlled::interpose::{environment, gate};
-use crate::controlled::state::{globals_snapshot, heap};
+use crate::controlled::state::{globals_snapshot, heap, store_buffers};
 use crate::controlled::watch::{backtrace, fault_report, libraries};
 use crate::library::Target;
 
@@ -29,6 +29,7 @@ fn callbacks() -> Callbacks {
         thread_ends: environment::threads::thread_ends,
         is_number_free: environment::threads::may_be_reused,
         take_signals: environment::signals::take,
+        thread_runs: store_buffers::thread_runs,
         settle: |whose| accesses::settle(whose),
         made: |event, made| accesses::made(event, made),
         live_blocks: || heap::live().0,

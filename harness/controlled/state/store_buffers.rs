@@ -10,7 +10,6 @@
 //! the thread and the number of its earlier stores.
 
 use std::cell::{Cell, UnsafeCell};
-use std::sync::atomic::{AtomicU8, Ordering};
 
 use interlap::core::random::mix;
 use interlap::schedule::THREADS_MAX;
@@ -19,11 +18,8 @@ use interlap::trace::trail::Act;
 use crate::controlled::core::access::{
     AccessEvent, Class, Effect, Listener, Made, RELAXED, SEQ_CST, Whose,
 };
+use crate::controlled::core::shared::SHARED;
 use crate::controlled::core::{control, engine, layout};
-
-/// Whether stores may wait. For hooks.c, too.
-#[unsafe(no_mangle)]
-static il_buffers: AtomicU8 = AtomicU8::new(0);
 
 /// Stores in one buffer at most: x86 processors have room for 42 and more.
 const STORES_MAX: usize = 32;
@@ -90,7 +86,8 @@ static BUFFERS: Buffers = Buffers {
 
 /// A round begins, with store buffers or without.
 pub fn begin(delay: Option<Delay>) {
-    il_buffers.store(delay.is_some().into(), Ordering::Relaxed);
+    SHARED.buffers.set(delay.is_some());
+    SHARED.holds_back.set(false);
     if let Some(delay) = delay {
         BUFFERS.delay.set(delay);
         for buffer in &BUFFERS.threads {
@@ -103,7 +100,7 @@ pub fn begin(delay: Option<Delay>) {
 /// Whether the round has store buffers.
 #[inline(always)]
 fn are_used() -> bool {
-    il_buffers.load(Ordering::Relaxed) != 0
+    SHARED.buffers.get()
 }
 
 /// Lets atomic stores reach memory: at scheduling points when they have waited long enough, and
@@ -113,21 +110,21 @@ pub struct StoreBuffers;
 impl Listener for StoreBuffers {
     #[inline(always)]
     fn arrives(event: &AccessEvent) {
-        if are_used() && visits_buffer(event) {
+        if SHARED.holds_back.get() && visits_buffer(event) {
             visit(event.thread);
         }
     }
 
     #[inline(always)]
     fn passes(event: &AccessEvent) {
-        if are_used() {
+        if SHARED.holds_back.get() {
             before_access(*event);
         }
     }
 
     #[inline(always)]
     fn holds_back() -> bool {
-        are_used() && BUFFERS.threads[engine::current()].count.get() != 0
+        SHARED.holds_back.get()
     }
 
     #[inline(always)]
@@ -139,10 +136,18 @@ impl Listener for StoreBuffers {
             }
         }
     }
+}
 
-    fn wants_plain() -> bool {
-        are_used()
-    }
+/// A thread runs from now on.
+pub fn thread_runs(thread: usize) {
+    let buffer = BUFFERS.threads.get(thread);
+    SHARED.holds_back.set(buffer.is_some_and(|buffer| buffer.count.get() != 0));
+}
+
+/// A thread has so many stores in its buffer now.
+fn set_count(thread: usize, count: usize) {
+    BUFFERS.threads[thread].count.set(count);
+    thread_runs(engine::current());
 }
 
 #[inline(always)]
@@ -210,7 +215,7 @@ fn drain_one(thread: usize) {
     let stores = unsafe { &mut *own.stores.get() };
     let store = stores[0];
     stores.copy_within(1..count, 0);
-    own.count.set(count - 1);
+    set_count(thread, count - 1);
     let Store { address, size, value, .. } = store;
     let before = read(address, size);
     if before != value {
@@ -223,9 +228,10 @@ fn drain_one(thread: usize) {
 /// For hooks.c: whether this store waits in the running thread's buffer; if not, the caller makes
 /// it.
 #[unsafe(no_mangle)]
-extern "C" fn il_buffer(address: usize, size: u32, value: u64, order: u32, code: usize) -> i32 {
+extern "C" fn il_buffer(address: usize, size: u32, value: u64, order: i32, code: usize) -> i32 {
     let thread = engine::current();
     // The thread that creates, drains and destroys runs alone.
+    let order = order as u32;
     let is_delayed = order != SEQ_CST && engine::controls() && thread != engine::callers();
     let own = &BUFFERS.threads[thread];
     let visits = if is_delayed { visits_of(thread, own.made.get()) } else { 0 };
@@ -242,7 +248,7 @@ extern "C" fn il_buffer(address: usize, size: u32, value: u64, order: u32, code:
     let stores = unsafe { &mut *own.stores.get() };
     let store = Store { address, size, visits, value, order, code };
     stores[own.count.get()] = store;
-    own.count.set(own.count.get() + 1);
+    set_count(thread, own.count.get() + 1);
     report(thread, Act::Buffer, store, before);
     1
 }

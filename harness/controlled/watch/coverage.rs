@@ -85,6 +85,10 @@ impl Listener for Coverage {
             access(event.address, event.effect.writes(), event.thread, event.place);
         }
     }
+
+    fn wants_atomic() -> bool {
+        COVERAGE.counts.get()
+    }
 }
 
 /// The pairs of this round that are new.

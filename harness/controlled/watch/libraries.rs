@@ -81,8 +81,8 @@ struct Library {
     last: usize,
     /// Names of the libraries that it is linked with.
     needs: Vec<String>,
-    /// Whether it refers to a hook.
-    instrumented: bool,
+    /// Those that it defines and refers to, each before a zero.
+    names: &'static [u8],
 }
 
 /// Notes where the C library's code lies, before a target is loaded.
@@ -110,11 +110,11 @@ pub fn note_target(path: &Path) -> Vec<String> {
     TARGET_CODE[1].store(target.end, Relaxed);
     TARGET_LAST.store(target.last, Relaxed);
     let is_instrumented =
-        |name: &str| all.iter().any(|other| other.path.ends_with(name) && other.instrumented);
+        |name: &str| all.iter().any(|other| other.path.ends_with(name) && other.is_instrumented());
     let needs = target.needs.iter();
     let named = needs.filter(|name| !is_system(name) && !is_instrumented(name)).cloned().collect();
-    let others = all.into_iter().filter(|other| !other.path.is_empty() && !other.instrumented);
-    let _ = UNINSTRUMENTED.set(others.filter(|other| !is_system(&other.path)).collect());
+    let others = all.into_iter().filter(|it| !it.path.is_empty() && !is_system(&it.path));
+    let _ = UNINSTRUMENTED.set(others.filter(|other| !other.is_instrumented()).collect());
     named
 }
 
@@ -150,8 +150,8 @@ unsafe extern "C" fn note(
     // SAFETY: the loader's table of this length.
     let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
     let base = info.dlpi_addr as usize;
-    let (needs, instrumented) = (Vec::new(), false);
-    let mut library = Library { path, start: 0, end: 0, last: 0, needs, instrumented };
+    let (needs, names) = (Vec::new(), &[][..]);
+    let mut library = Library { path, start: 0, end: 0, last: 0, needs, names };
     for header in headers {
         let at = base + header.p_vaddr as usize;
         if header.p_type == libc::PT_LOAD {
@@ -193,14 +193,21 @@ impl Library {
             return;
         }
         // SAFETY: the library's table of names; the loader has relocated its address.
-        let names: &[u8] =
+        self.names =
             unsafe { std::slice::from_raw_parts(ptr::with_exposed_provenance(strings), bytes) };
         let name = |at: &usize| {
-            let name = CStr::from_bytes_until_nul(names.get(*at..)?).ok()?;
+            let name = CStr::from_bytes_until_nul(self.names.get(*at..)?).ok()?;
             Some(name.to_string_lossy().into_owned())
         };
         self.needs = needed.iter().filter_map(name).collect();
-        self.instrumented = names.windows(7).any(|part| part == b"__tsan_");
+    }
+
+    /// Whether it refers to a hook.
+    fn is_instrumented(&self) -> bool {
+        const HOOK: &[u8] = b"__tsan_";
+        let (names, hook) = (self.names.as_ptr().cast(), HOOK.as_ptr().cast());
+        // SAFETY: memory of these lengths; the library stays loaded.
+        !unsafe { libc::memmem(names, self.names.len(), hook, HOOK.len()) }.is_null()
     }
 }
 
@@ -216,7 +223,7 @@ mod tests {
         let code = loaded as fn() -> Vec<Library> as usize;
         assert!((own.start..own.end).contains(&code));
         let libc = all.iter().find(|library| library.path.contains("/libc.so")).expect("linked");
-        assert!(is_system(&libc.path) && !libc.instrumented && libc.start < libc.end);
+        assert!(is_system(&libc.path) && !libc.is_instrumented() && libc.start < libc.end);
         assert!(!is_system("libcds.so.2.3.3") && !is_system("/usr/lib/libwiredtiger.so"));
     }
 }

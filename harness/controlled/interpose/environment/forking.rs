@@ -7,6 +7,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
 
 use super::real::{self, ForkHandler};
+use crate::controlled::accesses;
 use crate::controlled::core::{control, engine};
 
 /// Sets of handlers that a round may register.
@@ -64,6 +65,7 @@ unsafe extern "C" fn fork() -> libc::pid_t {
     let registered = if controls { &REGISTERED[..COUNT.load(Relaxed)] } else { &[] };
     // POSIX: `prepare` handlers in reverse order, the others in the order of registration.
     registered.iter().rev().for_each(|handlers| call(handlers, BEFORE));
+    accesses::report_all();
     // SAFETY: has no preconditions.
     let process = unsafe { real::fork() };
     if process == 0 {
