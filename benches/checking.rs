@@ -69,7 +69,7 @@ impl Random {
 struct Machine {
     lines: Vec<VecDeque<i64>>,
     cells: Vec<Option<i64>>,
-    added: [i64; THREADS],
+    added: Vec<i64>,
     records: Vec<i64>,
     count: i64,
 }
@@ -215,6 +215,7 @@ fn simulate(kind: Kind, threads: usize, operations: usize, seed: u64) -> History
     let mut machine = Machine {
         lines: vec![VecDeque::new(); THREADS],
         cells: vec![initial; KEYS],
+        added: vec![0; threads],
         ..Machine::default()
     };
     let mut history = History::default();
@@ -223,7 +224,7 @@ fn simulate(kind: Kind, threads: usize, operations: usize, seed: u64) -> History
         thread.reserve(operations / threads + operations / 100);
         history.threads.push(thread);
     }
-    let mut doing: [(u8, Option<Call>); THREADS] = [(0, None); THREADS];
+    let mut doing: Vec<(u8, Option<Call>)> = vec![(0, None); threads];
     let (mut clock, mut called, mut finished) = (1, 0, 0);
     while finished < operations {
         let thread = random.below(threads);

@@ -1,17 +1,24 @@
 //! The figures beside which users put those of other tools: rounds per CPU second of all
 //! processes, and how long until each broken twin is found. `make bench-peers`, with
-//! `PART=rounds|jobs|findings|native` for a part alone.
+//! `PART=rounds|floor|jobs|findings|native` for a part alone.
 //!
 //! The figures of Relacy (random scheduler) and of a plain stress loop of 50 lines were measured in
 //! November 2026 on the same three algorithms, with 2 busy processors.
 
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use interlap::adapter::cache::Cache;
+use interlap::adapter::compile::{Flavour, Request, Toolchain};
+use interlap::adapter::sources::Sources;
+use interlap::core::plan::{Engine, Job, Plan, WARM_UP_ROUNDS};
 use serde_json::Value;
 
 const ROUNDS: u64 = 100_000;
 const SEEDS: u64 = 20;
+/// The floor is measured so many times: other work on the machine only adds to it.
+const PASSES: usize = 7;
 /// Native threads are given up after this time.
 const NATIVE_SECONDS: f64 = 10.0;
 
@@ -72,8 +79,9 @@ const NATIVE: [(&str, f64, f64); 3] = [
 
 fn main() {
     let wanted = std::env::args().skip(1).find(|word| !word.starts_with('-'));
-    let parts: [(&str, fn()); 4] = [
+    let parts: [(&str, fn()); 5] = [
         ("rounds", rounds_per_cpu_second),
+        ("floor", floor),
         ("jobs", jobs),
         ("findings", first_findings),
         ("native", native),
@@ -136,6 +144,75 @@ fn rounds_per_cpu_second() {
             shape.goal
         );
     }
+}
+
+/// What a round of the harness costs beside its calls alone, with and without hooks.
+fn floor() {
+    println!(
+        "A round in the harness, judged, beside its calls alone (us; the fastest of {PASSES})"
+    );
+    println!("  {:<16} {:>9} {:>6} {:>14} {:>6}", "", "harness", "calls", "calls + hooks", "times");
+    let scratch = tempfile::tempdir().expect("a temporary directory");
+    let [plain, hooked] = [Flavour::Plain, Flavour::Hooked];
+    for shape in SHAPES.iter().filter(|shape| shape.policy.is_some()) {
+        let fastest = |rounds: u64, flavour, start: fn(&Path, &Path) -> f64| {
+            let job = job(shape, rounds, flavour, scratch.path());
+            (0..PASSES).map(|_| start(&job, scratch.path())).fold(f64::INFINITY, f64::min)
+        };
+        let harness = fastest(20_000, hooked, cpu_of_harness) / 20_000.0 * 1e6;
+        let [bare, hooks] = [plain, hooked].map(|flavour| fastest(500, flavour, calls_alone) / 1e3);
+        let (threads, calls) = shape.size;
+        println!(
+            "  {:<12} {threads}x{calls} {harness:>9.1} {bare:>6.2} {hooks:>14.2} {:>6.1}",
+            shape.target,
+            harness / hooks
+        );
+    }
+    println!("  goal: 4 times the calls with hooks that only count");
+}
+
+/// Writes a job of these rounds; gives its file.
+fn job(shape: &Rounds, rounds: u64, flavour: Flavour, scratch: &Path) -> PathBuf {
+    let source =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("targets/{}.cpp", shape.target));
+    let toolchain = Toolchain::new(Cache::for_user().expect("a cache"), Sources::EMBEDDED);
+    let request = Request { source, flavour, ..Request::default() };
+    let library = toolchain.expect("a compiler").compile(&request).expect("it compiles").library;
+    let mut plan = Plan::new(shape.target, 1);
+    (plan.engine, plan.threads, plan.calls) =
+        (Engine::Controlled, shape.size.0 as u32, Some(shape.size.1));
+    plan.control.policy = shape.policy.map(str::to_string);
+    let job = Job {
+        plan,
+        library,
+        round_first: WARM_UP_ROUNDS,
+        round_step: 1,
+        round_end: Some(WARM_UP_ROUNDS + rounds),
+        hang_milliseconds: 60_000,
+        milliseconds_max: None,
+        judges: true,
+        directory: scratch.to_path_buf(),
+    };
+    let file = scratch.join("job.json");
+    std::fs::write(&file, serde_json::to_vec(&job).expect("JSON")).expect("room");
+    file
+}
+
+/// CPU seconds of a harness that nobody listens to.
+fn cpu_of_harness(job: &Path, scratch: &Path) -> f64 {
+    let before = children_cpu_seconds();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_interlap-harness"));
+    command.arg("--alone").arg(job).arg(scratch.join("frames"));
+    assert!(command.stderr(Stdio::null()).status().expect("it starts").success());
+    children_cpu_seconds() - before
+}
+
+/// Nanoseconds of the calls of a round alone.
+fn calls_alone(job: &Path, _scratch: &Path) -> f64 {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_interlap-harness"));
+    let output = command.arg("--bench-rounds").arg(job).output().expect("it starts");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    printed.trim().parse().unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
 }
 
 fn jobs() {
