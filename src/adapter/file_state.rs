@@ -9,8 +9,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-/// Longest tick of the clock for time stamps of files.
+/// Longest tick of the clock for time stamps of files, and on file systems that keep whole seconds.
 pub const CLOCK_TICK: Duration = Duration::from_millis(20);
+const CLOCK_TICK_OF_SECONDS: Duration = Duration::from_secs(2);
 
 /// A state of a file: two equal ones have the same content.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,9 +41,12 @@ impl FileState {
     /// leave the state as it is, because the last one was just now.
     pub fn settled(path: &Path) -> Option<FileState> {
         let state = FileState::of(path).ok()?;
-        let limit = SystemTime::now().checked_sub(CLOCK_TICK)?.duration_since(UNIX_EPOCH).ok()?;
+        let newest = state.changed.max(state.modified);
+        let has_seconds = (state.changed.1, state.modified.1) == (0, 0);
+        let tick = if has_seconds { CLOCK_TICK_OF_SECONDS } else { CLOCK_TICK };
+        let limit = SystemTime::now().checked_sub(tick)?.duration_since(UNIX_EPOCH).ok()?;
         let limit = (limit.as_secs() as i64, i64::from(limit.subsec_nanos()));
-        (state.changed < limit).then_some(state)
+        (newest < limit).then_some(state)
     }
 }
 
@@ -55,7 +59,6 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a.h");
         fs::write(&path, "one").expect("room");
-        assert_eq!(FileState::settled(&path), None);
         std::thread::sleep(2 * CLOCK_TICK);
         let before = FileState::settled(&path).expect("it is settled");
         assert_eq!(FileState::of(&path).expect("it is there"), before);
@@ -66,5 +69,7 @@ mod tests {
         let after = FileState::of(&path).expect("it is there");
         assert_eq!(after.modified, before.modified);
         assert_ne!(after, before);
+        file.set_modified(SystemTime::now() + 3 * CLOCK_TICK_OF_SECONDS).expect("it is ours");
+        assert_eq!(FileState::settled(&path), None, "it may change in the same tick");
     }
 }
