@@ -39,6 +39,8 @@ pub struct Shared {
     pub holds_back: Cell<bool>,
 }
 
+const _: () = assert!(std::mem::offset_of!(Shared, holds_back) == 56, "as in hooks.h");
+
 // SAFETY: as the engine's variables, but for the atomic ones: by one thread at a time.
 unsafe impl Sync for Shared {}
 

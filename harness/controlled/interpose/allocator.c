@@ -7,9 +7,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define EXPORT __attribute__((visibility("default")))
-#define CALLER ((uintptr_t)__builtin_return_address(0))
-
 /* Start and end of the code of the C library, the loader and the compiler's library. */
 extern const uintptr_t il_system_code[6];
 void *il_allocate(size_t size, size_t alignment, uintptr_t caller);

@@ -1,5 +1,5 @@
-/* Reports plain accesses of the target's memory, for the hooks in C. `caller` is the return address
- * into the target's code. */
+/* What the hooks in C have in common: what the engine shares with them, and how plain accesses of
+ * the target's memory are reported. `caller` is the return address into the target's code. */
 #ifndef INTERLAP_HOOKS_H
 #define INTERLAP_HOOKS_H
 
@@ -24,6 +24,7 @@ struct il_shared {
     uint8_t controls, allocates, changed, asks_at_each;
     uint8_t wants_plain, wants_atomic, wants_made, buffers, holds_back;
 } __attribute__((aligned(64)));
+_Static_assert(offsetof(struct il_shared, holds_back) == 56, "as in core/shared.rs");
 extern struct il_shared il_shared HIDDEN;
 
 /* The arena, and the state of each 16 bytes of it: 1 is allocated, 0x10 + n the first n of them (see
