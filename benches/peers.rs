@@ -240,7 +240,7 @@ fn first_findings() {
             or_dash(relacy)
         );
     }
-    println!("  goal: {FINDING_GOAL} CPU s each; the run goes on while it confirms and saves");
+    println!("  goal: {FINDING_GOAL} CPU s each");
 }
 
 fn first_finding(twin: &str, seed: u64) -> Took {
