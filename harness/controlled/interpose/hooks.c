@@ -128,6 +128,15 @@ static void report(volatile const void *at, uint32_t size, uint32_t access, int 
     il_access((uintptr_t)at, size, access, (uint32_t)order, caller);
 }
 
+/* Whether stores of the code that runs may wait in a store buffer; whether some do. Code outside of
+ * control has none: a process that was forked, or what runs when this one ends. */
+static inline int may_wait(void) {
+    return il_shared.buffers && il_shared.controls;
+}
+static inline int some_wait(void) {
+    return il_shared.holds_back && il_shared.controls;
+}
+
 #define RMW(B, T, NAME, EXPRESSION)                                                                \
     static SLOW T NAME##_##B(volatile T *p, T value, int order, uintptr_t caller) {                \
         report(p, sizeof(T), UPDATE, order, caller);                                               \
@@ -155,7 +164,7 @@ static void report(volatile const void *at, uint32_t size, uint32_t access, int 
     static SLOW T load_##B(const volatile T *p, int order, uintptr_t caller) {                     \
         report(p, sizeof(T), READ, order, caller);                                                 \
         T value = __atomic_load_n(p, __ATOMIC_SEQ_CST);                                            \
-        if (il_shared.holds_back) value = (T)il_forwarded((uintptr_t)p, sizeof(T));                \
+        if (some_wait()) value = (T)il_forwarded((uintptr_t)p, sizeof(T));                         \
         MADE(LOAD, p, value, value);                                                               \
         return value;                                                                              \
     }                                                                                              \
@@ -164,7 +173,7 @@ static void report(volatile const void *at, uint32_t size, uint32_t access, int 
     }                                                                                              \
     static SLOW void store_##B(volatile T *p, T value, int order, uintptr_t caller) {              \
         report(p, sizeof(T), WRITE, order, caller);                                                \
-        if (il_shared.buffers && il_buffer((uintptr_t)p, sizeof(T), value, order, caller)) return; \
+        if (may_wait() && il_buffer((uintptr_t)p, sizeof(T), value, order, caller)) return;        \
         T before = __atomic_load_n(p, __ATOMIC_RELAXED);                                           \
         if (before != value) il_shared.changed = 1;                                                \
         __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                              \
@@ -255,7 +264,7 @@ RMW16(fetch_nand, ~(old & value))
 EXPORT uint128 __tsan_atomic128_load(const volatile uint128 *p, int order) {
     uintptr_t caller = CALLER;
     report(p, 16, READ, order, CALLER);
-    if (il_shared.holds_back) il_load16((uintptr_t)p);
+    if (some_wait()) il_load16((uintptr_t)p);
     uint128 value = load16(p);
     MADE(LOAD, p, value, value);
     return value;
