@@ -48,8 +48,6 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-const THREADS: usize = 5;
-
 /// CPU seconds of this thread: other work on the machine does not count.
 fn cpu_seconds() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
@@ -89,9 +87,20 @@ struct Call {
 const LENGTH_MAX: usize = 20;
 const KEYS: usize = 1000;
 
+/// How wide a history is: its threads, all of them at once in calls, and the keys of a set.
+#[derive(Clone, Copy)]
+struct Width {
+    threads: usize,
+    keys: usize,
+}
+
+const FIVE: Width = Width { threads: 5, keys: KEYS };
+const THREE: Width = Width { threads: 3, keys: KEYS };
+
 impl Machine {
     fn draw(&mut self, kind: Kind, thread: usize, random: &mut Random) -> (Op, [i64; 2], usize) {
-        let key = random.below(KEYS) as i64;
+        let keys = self.cells.len();
+        let key = random.below(keys) as i64;
         let pick = random.below(3);
         let adds = random.below(2) == 0;
         let mut value = || {
@@ -102,7 +111,7 @@ impl Machine {
             Kind::Set => ([Op::SetInsert, Op::SetRemove, Op::SetContains][pick], [key, 0], 1),
             Kind::RangeSet => match random.below(10) {
                 0 | 1 => {
-                    let other = random.below(KEYS) as i64;
+                    let other = random.below(keys) as i64;
                     (Op::SetRangeCount, [key.min(other), key.max(other)], 2)
                 }
                 _ => ([Op::SetInsert, Op::SetRemove, Op::SetContains][pick], [key, 0], 1),
@@ -144,7 +153,7 @@ impl Machine {
             Kind::Set | Kind::RangeSet | Kind::Map | Kind::Register => self.answer(call),
             Kind::Counter | Kind::Log => self.count_or_record(call),
             _ => {
-                let lines = if kind == Kind::FifoPerProducer { THREADS } else { 1 };
+                let lines = if kind == Kind::FifoPerProducer { self.lines.len() } else { 1 };
                 let from = random.below(lines);
                 let filled = (0..lines).map(|at| (from + at) % lines);
                 let filled = filled.into_iter().find(|at| !self.lines[*at].is_empty());
@@ -209,12 +218,13 @@ impl Machine {
 }
 
 /// Threads step through call, effect and return in random turns.
-fn simulate(kind: Kind, threads: usize, operations: usize, seed: u64) -> History {
+fn simulate(kind: Kind, width: Width, operations: usize, seed: u64) -> History {
+    let Width { threads, keys } = width;
     let mut random = Random(Pcg64Mcg::seed_from_u64(seed));
     let initial = (kind == Kind::Register).then_some(0);
     let mut machine = Machine {
-        lines: vec![VecDeque::new(); THREADS],
-        cells: vec![initial; KEYS],
+        lines: vec![VecDeque::new(); threads],
+        cells: vec![initial; keys],
         added: vec![0; threads],
         ..Machine::default()
     };
@@ -260,7 +270,7 @@ fn simulate(kind: Kind, threads: usize, operations: usize, seed: u64) -> History
 
 fn measure(text: &str, operations: usize) {
     let spec: Spec = text.parse().expect(text);
-    let history = simulate(spec.kind, THREADS, operations, 1);
+    let history = simulate(spec.kind, FIVE, operations, 1);
     let before = HELD.load(Relaxed);
     PEAK.store(before, Relaxed);
     let start = cpu_seconds();
@@ -270,6 +280,28 @@ fn measure(text: &str, operations: usize) {
     let extra = (PEAK.load(Relaxed) - before) as f64 / operations as f64;
     let speed = operations as f64 / seconds / 1e6;
     println!("{text:38} {operations:>10} {seconds:>8.3} {speed:>8.1} {extra:>8.1}");
+}
+
+/// Range sets of 50 threads that are all in calls at once, the worst case of their checker: CPU
+/// seconds of a check, the fastest, the median and the slowest of some histories.
+fn measure_wide(keys: usize) {
+    const HISTORIES: u64 = 41;
+    const OPERATIONS: usize = 5_000;
+    let spec: Spec = "range-set".parse().expect("a model");
+    let seconds = |seed| {
+        let width = Width { threads: 50, keys };
+        let history = simulate(spec.kind, width, OPERATIONS, seed);
+        let start = cpu_seconds();
+        assert_eq!(check(&history, &spec, &Limits::default()), Verdict::Consistent);
+        cpu_seconds() - start
+    };
+    let mut all: Vec<f64> = (0..HISTORIES).map(seconds).collect();
+    all.sort_by(f64::total_cmp);
+    let [first, median, last] = [0, all.len() / 2, all.len() - 1].map(|at| all[at]);
+    println!(
+        "{keys:>7} keys, {OPERATIONS} operations {:8} {first:>8.4} {median:>8.4} {last:>8.4}",
+        ""
+    );
 }
 
 /// The general search alone: of maps and registers with a frontier for each key, as for a user's
@@ -301,7 +333,7 @@ fn measure_small(text: &str) {
     const PASSES: usize = 9;
     let spec: Spec = text.parse().expect(text);
     let histories: Vec<History> =
-        (0..HISTORIES as u64).map(|seed| simulate(spec.kind, 3, 24, seed)).collect();
+        (0..HISTORIES as u64).map(|seed| simulate(spec.kind, THREE, 24, seed)).collect();
     let journals: Vec<_> = histories.iter().map(journal).collect();
     let both: Vec<_> = histories.iter().zip(&journals).collect();
     let pass = |judge: &dyn Fn(&History, &Journal<model::Call>) -> Verdict| {
@@ -385,7 +417,7 @@ fn measure_pipeline(text: &str) {
     const BATCH: usize = 500;
     let spec: Spec = text.parse().expect(text);
     let histories: Vec<History> =
-        (0..HISTORIES as u64).map(|seed| simulate(spec.kind, 3, 24, seed)).collect();
+        (0..HISTORIES as u64).map(|seed| simulate(spec.kind, THREE, 24, seed)).collect();
     let bytes = stream(&histories);
     drop(histories);
     let mut frames = FrameReader::new(&bytes[..]);
@@ -459,6 +491,11 @@ fn main() {
     let head = "24 operations of 3 threads, us";
     println!("\n{head:38} {:>8} {:>8} {:>8} {:>6}", "best", "median", "general", "times");
     SMALL.iter().filter(asked).for_each(|text| measure_small(text));
+    if asked(&&"range-set") {
+        let head = "range-set, 50 threads at once, CPU s";
+        println!("\n{head:38} {:>8} {:>8} {:>8}", "best", "median", "worst");
+        [20, 100, 1000].into_iter().for_each(measure_wide);
+    }
     println!(
         "\n{:38} {:>8} {:>8} {:>8} {:>8}",
         "us per round", "decode", "overlap", "check", "all"

@@ -32,6 +32,9 @@ const MEDIUM: Shape =
 /// Most calls overlap many others, so that their order is left open.
 const WIDE: Shape = Shape { threads: (6, 10), operations: (10, 20), ..MEDIUM };
 
+/// Long enough for wrong choices to show only after many more.
+const LONG: Shape = Shape { threads: (3, 10), operations: (40, 80), ..MEDIUM };
+
 fn spec(text: &str) -> Spec {
     text.parse().expect(text)
 }
@@ -365,6 +368,7 @@ fn bulk_calls_of_a_queue() {
 #[test]
 fn histories_in_which_many_calls_overlap() {
     compare_medium(&["range-set"], WIDE, 20_000);
+    compare_medium(&["range-set"], LONG, 20_000);
 }
 
 /// The long run: `make test-long`. Every model and option, ten times as often.
@@ -407,6 +411,7 @@ fn a_million_of_each() {
     transactions::compare("serializable", MILLION);
     compare_medium(&MEDIUM_MODELS, MEDIUM, MILLION / 10);
     compare_medium(&["range-set"], WIDE, MILLION / 10);
+    compare_medium(&["range-set"], LONG, MILLION / 10);
 }
 
 const MEDIUM_MODELS: [&str; 15] = [

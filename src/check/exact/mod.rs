@@ -1,5 +1,5 @@
 //! The specialised checkers, one file a structure, and their helpers. None of them searches, but
-//! for `deque` and `ranges`, whose states are small.
+//! for `deque`, whose states are small, and `ranges`.
 //!
 //! - `bulk_order`: Checks the order of values within one bulk result: finds the first result that
 //!   hands out a producer's values out of order, or with a gap where the model forbids one.
@@ -17,7 +17,7 @@
 //! - `per_producer`: Checks a queue that keeps the order of each producer.
 //! - `pool`: Checks a pool of which some removal has no answer, exactly.
 //! - `priority`: Checks a priority queue.
-//! - `ranges`: Checks sets that also count, rank, select and list their keys.
+//! - `ranges/`: Checks sets that also count, rank, select and list their keys.
 //! - `ranks`: Numbers the invocations and responses that move each value among all events, and
 //!   finds the "empty" answers that the model promises to be true.
 //! - `relaxed`: Checks the rules of a queue that hands out one of its `k` oldest values.
