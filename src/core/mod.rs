@@ -14,24 +14,37 @@
 //! - `paths`: Paths without `..`, and relative to a folder, by their names alone.
 //! - `plan`: Plans: everything that determines a run, as one value.
 //! - `random`: Reproducible random numbers: a seed gives the same draws in every build and machine.
+//! - `recorder`: Records the calls of a test or a simulation as they happen, into a journal.
 //! - `scenario`: Makes a scenario, which lists calls, from a recorded history.
 //! - `time_limit`: How long work may take, as one value that all its parts look at.
 //! - `tsc`: Decides whether this machine's time stamp counter can stamp timeboxes.
 //! - `words`: Calls and their answers in words, as people write them: "dequeue() -> 7".
 
+#[cfg(feature = "fuzzer")]
 pub mod answer;
+#[cfg(feature = "fuzzer")]
 pub mod columns;
+#[cfg(feature = "fuzzer")]
 pub mod files;
 pub mod history;
 pub mod journal;
+#[cfg(feature = "fuzzer")]
 pub mod machine;
+#[cfg(feature = "fuzzer")]
 pub mod measured;
 pub mod operation;
+#[cfg(feature = "fuzzer")]
 pub mod outcome;
+#[cfg(feature = "fuzzer")]
 pub mod paths;
+#[cfg(feature = "fuzzer")]
 pub mod plan;
 pub mod random;
+pub mod recorder;
+#[cfg(feature = "fuzzer")]
 pub mod scenario;
+#[cfg(feature = "fuzzer")]
 pub mod time_limit;
+#[cfg(feature = "fuzzer")]
 pub mod tsc;
 pub mod words;

@@ -31,13 +31,13 @@ pub struct Record {
 
 /// Pairs each client's responses with its invocations. Every event gets the next stamp.
 #[derive(Default)]
-pub struct Recorder {
+pub struct Pairs {
     open: HashMap<u32, (u64, Record)>,
     done: Vec<Record>,
     events: u64,
 }
 
-impl Recorder {
+impl Pairs {
     fn stamp(&mut self) -> u64 {
         self.events += 1;
         FIRST_STAMP + self.events - 1

@@ -17,7 +17,7 @@
 
 use super::Imported;
 use super::edn::{Edn, Reader};
-use super::events::{self, HistoryEvent, Record, Recorder, at};
+use super::events::{self, HistoryEvent, Pairs, Record, at};
 use super::transactions::Transactions;
 use super::values::{Interner, NIL, Value};
 use crate::core::history::History;
@@ -45,12 +45,12 @@ pub(super) struct Event {
 
 /// Reads a history; `initial` is the initial value of a register. Errors begin with the line.
 pub fn read(text: &str, notation: Notation, initial: &Value) -> Result<Imported, String> {
-    let (mut recorder, mut transactions) = (Recorder::default(), Transactions::default());
+    let (mut pairs, mut transactions) = (Pairs::default(), Transactions::default());
     match notation {
-        Notation::Edn => read_edn(text, &mut recorder, &mut transactions)?,
-        Notation::Log => read_log(text, &mut recorder)?,
+        Notation::Edn => read_edn(text, &mut pairs, &mut transactions)?,
+        Notation::Log => read_log(text, &mut pairs)?,
     }
-    let records = recorder.records();
+    let records = pairs.records();
     if !transactions.is_empty() {
         if let Some(other) = records.first() {
             let error =
@@ -70,11 +70,7 @@ pub fn read(text: &str, notation: Notation, initial: &Value) -> Result<Imported,
 }
 
 /// Maps, or one list of maps.
-fn read_edn(
-    text: &str,
-    recorder: &mut Recorder,
-    transactions: &mut Transactions,
-) -> Result<(), String> {
+fn read_edn(text: &str, pairs: &mut Pairs, transactions: &mut Transactions) -> Result<(), String> {
     let mut reader = Reader::new(text, 1);
     let inside = reader.pass(&['[', '(']);
     loop {
@@ -93,7 +89,7 @@ fn read_edn(
         let Some(event) = event(&value).map_err(located)? else { continue };
         match event.f.as_str() {
             ":txn" => transactions.take(&event, line).map_err(located)?,
-            _ => take(event, Notation::Edn, line, recorder).map_err(located)?,
+            _ => take(event, Notation::Edn, line, pairs).map_err(located)?,
         }
     }
 }
@@ -118,11 +114,11 @@ fn event(map: &Edn) -> Result<Option<Event>, String> {
     Ok(Some(Event { process, kind: word(":type")?, f: word(":f")?, key, value }))
 }
 
-fn read_log(text: &str, recorder: &mut Recorder) -> Result<(), String> {
+fn read_log(text: &str, pairs: &mut Pairs) -> Result<(), String> {
     for (number, line) in text.lines().enumerate() {
         let located = |error: String| at(number + 1, &error);
         if let Some(event) = log_event(line).map_err(located)? {
-            take(event, Notation::Log, number + 1, recorder).map_err(located)?;
+            take(event, Notation::Log, number + 1, pairs).map_err(located)?;
         }
     }
     Ok(())
@@ -157,18 +153,13 @@ fn log_event(line: &str) -> Result<Option<Event>, String> {
     Ok(Some(Event { process, kind, f, key: None, value }))
 }
 
-fn take(
-    event: Event,
-    notation: Notation,
-    line: usize,
-    recorder: &mut Recorder,
-) -> Result<(), String> {
+fn take(event: Event, notation: Notation, line: usize, pairs: &mut Pairs) -> Result<(), String> {
     let process = event.process;
     let op = operation(&event)?;
     if event.kind == ":invoke" {
-        return recorder.start((process, 0), line, op, arguments(op, &event)?);
+        return pairs.start((process, 0), line, op, arguments(op, &event)?);
     }
-    let record = recorder.pending(process, 0)?;
+    let record = pairs.pending(process, 0)?;
     if record.op != op {
         let (was, is) = (record.op.name(), op.name());
         return Err(format!(
@@ -177,20 +168,20 @@ fn take(
         ));
     }
     match event.kind.as_str() {
-        ":ok" if notation == Notation::Edn && reads_nil(op, &event) => recorder.discard(process),
+        ":ok" if notation == Notation::Edn && reads_nil(op, &event) => pairs.discard(process),
         ":ok" if op == Op::Dequeue && event.value.word() == Some("nil") => {
-            recorder.finish(process, Status::Empty, Vec::new());
+            pairs.finish(process, Status::Empty, Vec::new());
         }
         ":ok" => {
             let results = answer(op, &event, record)?;
-            recorder.finish(process, Status::Ok, results);
+            pairs.finish(process, Status::Ok, results);
         }
-        ":info" => recorder.finish(process, Status::Unknown, Vec::new()),
+        ":info" => pairs.finish(process, Status::Unknown, Vec::new()),
         ":fail" => {
             let claims = notation == Notation::Log && pair(&event.value).is_some();
             match op == Op::RegisterCompareExchange && claims {
-                true => recorder.finish(process, Status::Failed, Vec::new()),
-                false => recorder.discard(process),
+                true => pairs.finish(process, Status::Failed, Vec::new()),
+                false => pairs.discard(process),
             }
         }
         kind => return Err(format!("type {kind}; expected :invoke, :ok, :fail or :info")),

@@ -12,7 +12,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Imported;
-use super::events::{self, HistoryEvent, Record, Recorder, at};
+use super::events::{self, HistoryEvent, Pairs, Record, at};
 use super::values::{Interner, Split, Value};
 use crate::core::history::{History, NEVER, OperationId};
 use crate::core::operation::{Family, Op, Status};
@@ -73,6 +73,8 @@ enum Event {
         #[serde(default)]
         results: Vec<Scalar>,
     },
+    /// A finish with this status.
+    Unknown,
 }
 
 fn ok() -> Status {
@@ -204,20 +206,24 @@ fn events_of<'a>(
     lines: impl Iterator<Item = (usize, &'a str)>,
     model: Spec,
 ) -> Result<Imported, String> {
-    let mut recorder = Recorder::default();
+    let mut pairs = Pairs::default();
     for (number, line) in lines {
         let EventLine { event, client_id, op_id } = parse(number, line)?;
+        let call = (client_id, op_id);
+        let finish = |pairs: &mut Pairs, status, results| {
+            let pending = pairs.pending(client_id, op_id).map(|_| ());
+            pending.map(|()| pairs.finish(client_id, status, results))
+        };
         let taken = match event {
-            Event::Start { op: name, args } => op(&name, model)
-                .and_then(|op| recorder.start((client_id, op_id), number + 1, op, values(args))),
-            Event::Finish { status, results } => {
-                let pending = recorder.pending(client_id, op_id).map(|_| ());
-                pending.map(|()| recorder.finish(client_id, status, values(results)))
+            Event::Start { op: name, args } => {
+                op(&name, model).and_then(|op| pairs.start(call, number + 1, op, values(args)))
             }
+            Event::Finish { status, results } => finish(&mut pairs, status, values(results)),
+            Event::Unknown => finish(&mut pairs, Status::Unknown, Vec::new()),
         };
         taken.map_err(|error| at(number + 1, &error))?;
     }
-    Imported::from_records(&recorder.records(), None, Some(model))
+    Imported::from_records(&pairs.records(), None, Some(model))
 }
 
 /// The history as text that [`read`] accepts.

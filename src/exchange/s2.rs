@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::Imported;
-use super::events::{HistoryEvent, Recorder, at, events_in_order};
+use super::events::{HistoryEvent, Pairs, at, events_in_order};
 use super::values::{Interner, NIL, Value};
 use crate::core::history::{History, OperationId};
 use crate::core::operation::{Op, Status};
@@ -66,34 +66,34 @@ const OLD: &str = "the log has no hash of each record and of the whole stream (r
 
 /// Reads `text`. Errors begin with the number of the line.
 pub fn read(text: &str, model: Option<Spec>) -> Result<Imported, String> {
-    let mut recorder = Recorder::default();
+    let mut pairs = Pairs::default();
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let taken = serde_json::from_str(line)
             .map_err(|error| error.to_string().replace(" at line 1 column ", " at column "))
-            .and_then(|line| take(&mut recorder, number + 1, line));
+            .and_then(|line| take(&mut pairs, number + 1, line));
         taken.map_err(|error| at(number + 1, &error))?;
     }
     let model = model.unwrap_or(Spec::new(Kind::Log));
-    Imported::from_records(&recorder.records(), None, Some(model))
+    Imported::from_records(&pairs.records(), None, Some(model))
 }
 
 fn take(
-    recorder: &mut Recorder,
+    pairs: &mut Pairs,
     line: usize,
     EventLine { event, client_id, op_id }: EventLine,
 ) -> Result<(), String> {
     let call = (client_id, op_id);
     let finish = match event {
         Event::Start(Start::Append(append)) => {
-            return recorder.start(call, line, Op::LogAppendBatch, arguments(append)?);
+            return pairs.start(call, line, Op::LogAppendBatch, arguments(append)?);
         }
-        Event::Start(Start::Read) => return recorder.start(call, line, Op::LogReadAll, Vec::new()),
+        Event::Start(Start::Read) => return pairs.start(call, line, Op::LogReadAll, Vec::new()),
         Event::Start(Start::CheckTail) => {
-            return recorder.start(call, line, Op::LogCheckTail, Vec::new());
+            return pairs.start(call, line, Op::LogCheckTail, Vec::new());
         }
         Event::Finish(finish) => finish,
     };
-    let pending = recorder.pending(client_id, op_id)?;
+    let pending = pairs.pending(client_id, op_id)?;
     let (op, name) = finish.operation();
     if op != pending.op {
         let (found, line) = (pending.op.name(), pending.line);
@@ -101,15 +101,15 @@ fn take(
     }
     match finish {
         Finish::AppendSuccess { tail } | Finish::CheckTailSuccess { tail } => {
-            recorder.finish(client_id, Status::Ok, vec![number(tail)?]);
+            pairs.finish(client_id, Status::Ok, vec![number(tail)?]);
         }
         Finish::ReadSuccess { tail, stream_hash } => {
             let hash = Value::Integer(stream_hash.ok_or(OLD)? as i64);
-            recorder.finish(client_id, Status::Ok, vec![number(tail)?, hash]);
+            pairs.finish(client_id, Status::Ok, vec![number(tail)?, hash]);
         }
-        Finish::AppendIndefiniteFailure => recorder.finish(client_id, Status::Unknown, Vec::new()),
+        Finish::AppendIndefiniteFailure => pairs.finish(client_id, Status::Unknown, Vec::new()),
         Finish::AppendDefiniteFailure | Finish::ReadFailure | Finish::CheckTailFailure => {
-            recorder.discard(client_id);
+            pairs.discard(client_id);
         }
     }
     Ok(())

@@ -6,6 +6,7 @@ mod blocks;
 mod brute;
 mod corrupt;
 mod deadline;
+mod examples;
 mod isolation;
 mod machine;
 mod many_clients;

@@ -5,6 +5,7 @@ mod commands;
 mod jepsen;
 mod omnilink;
 mod porcupine;
+mod recorded;
 mod s2;
 mod transactions;
 

@@ -1,0 +1,80 @@
+//! A key-value store behind a network that loses answers. A client that got none tries once more,
+//! which may do an append twice. `cargo run --example store_with_retries`
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Mutex;
+
+use interlap::check::{Limits, Verdict, check};
+use interlap::core::random::Random;
+use interlap::core::recorder::{Answered, Recorder};
+use interlap::model::Model;
+
+#[derive(Clone, Debug)]
+enum Call {
+    Append(i64, char),
+    Get(i64),
+}
+
+struct Store;
+
+impl Model<Answered<Call, String>> for Store {
+    type State = String; // of one key: keys are independent
+
+    fn init(&self) -> String {
+        String::new()
+    }
+
+    fn step(&self, held: &String, op: &Answered<Call, String>, next: &mut Vec<String>) {
+        match (&op.call, &op.answer) {
+            (Call::Append(_, letter), _) => next.push(format!("{held}{letter}")),
+            (Call::Get(_), Some(answer)) if answer != held => {}
+            (Call::Get(_), _) => next.push(held.clone()),
+        }
+    }
+
+    fn part(&self, op: &Answered<Call, String>) -> Option<i64> {
+        let (Call::Append(key, _) | Call::Get(key)) = op.call;
+        Some(key)
+    }
+}
+
+/// Three threads call; one answer in five is lost, and a client tries twice at most.
+fn run(seed: u64, numbers_requests: bool) -> Verdict {
+    let (recorder, server) = (Recorder::new(), Mutex::new((BTreeMap::new(), HashSet::new())));
+    let serve = |call: &Call, request: (u32, u8)| {
+        let mut server = server.lock().expect("nobody panics");
+        let is_new = server.1.insert(request) || !numbers_requests;
+        let (Call::Append(key, _) | Call::Get(key)) = call;
+        let string: &mut String = server.0.entry(*key).or_default();
+        if let (Call::Append(_, letter), true) = (call, is_new) {
+            string.push(*letter);
+        }
+        string.clone()
+    };
+    std::thread::scope(|scope| {
+        for client in 0..3 {
+            let (serve, recorder) = (&serve, &recorder);
+            scope.spawn(move || {
+                let mut random = Random::new(3 * seed + u64::from(client));
+                for number in 0..20 {
+                    let (key, letter) = (random.below(2) as i64, char::from(b'a' + number));
+                    let append = random.below(2) == 0;
+                    let call = if append { Call::Append(key, letter) } else { Call::Get(key) };
+                    let recorded = recorder.invoke(client, call.clone());
+                    let mut answers = (0..2).map(|_| serve(&call, (client, number)));
+                    if let Some(answer) = answers.find(|_| random.below(5) > 0) {
+                        recorded.returned(answer);
+                    } // else it is dropped: its outcome is not known
+                }
+            });
+        }
+    });
+    check(&recorder.journal(), &Store, &Limits::default())
+}
+
+pub fn main() {
+    let bad = run(1, false);
+    assert_ne!(bad, Verdict::Consistent);
+    assert!((0..100).all(|seed| run(seed, true) == Verdict::Consistent));
+    println!("appends tried again: {bad:?}\nwith numbered requests: 100 runs are linearizable");
+}
