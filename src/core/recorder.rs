@@ -99,7 +99,7 @@ struct Recording<C, A> {
     failed: Option<io::Error>,
 }
 
-type WriteEvent<C, A> = dyn FnMut(&Event<&C, &A>, u32, u64) -> io::Result<()> + Send;
+type WriteEvent<C, A> = dyn FnMut(Event<&C, &A>, u32, u64) -> io::Result<()> + Send;
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -132,28 +132,29 @@ impl<C, A> Recorder<C, A> {
     }
 
     /// Writes each invocation and each answer as it happens, a line of JSON each, so that nothing
-    /// is lost if the process dies. [`read`] reads them. See [`flush`](Recorder::flush) for errors.
+    /// is lost if the process dies. [`read`] reads them; [`written`](Recorder::written) says if
+    /// writing failed.
+    ///
+    /// # Panics
+    /// If something was recorded before: the lines would not tell it.
     pub fn write_to(&self, mut to: impl Write + Send + 'static)
     where
         C: Serialize,
         A: Serialize,
     {
-        let write = move |event: &Event<&C, &A>, client_id: u32, op_id: u64| {
-            let event = match event {
-                Event::Start(call) => Event::Start(*call),
-                Event::Finish(answer) => Event::Finish(*answer),
-                Event::Unknown => Event::Unknown,
-            };
+        let write = move |event: Event<&C, &A>, client_id: u32, op_id: u64| {
             let mut line = serde_json::to_vec(&Line { event, client_id, op_id })?;
             line.push(b'\n');
             to.write_all(&line)?;
             to.flush()
         };
-        lock(&self.recording).write = Some(Box::new(write));
+        let mut recording = lock(&self.recording);
+        assert_eq!(recording.calls, 0, "calls were recorded before");
+        recording.write = Some(Box::new(write));
     }
 
-    /// The first error of writing, if there was one; nothing was written after it.
-    pub fn flush(&self) -> io::Result<()> {
+    /// The error that ended the writing, if one did. It is told once.
+    pub fn written(&self) -> io::Result<()> {
         lock(&self.recording).failed.take().map_or(Ok(()), Err)
     }
 
@@ -253,7 +254,7 @@ impl<C, A> Recording<C, A> {
         }
         let number = self.calls;
         self.calls += 1;
-        self.note(&Event::Start(&call), client, number);
+        self.note(Event::Start(&call), client, number);
         let start = self.stamp();
         self.open.insert(client, (number, call, start));
     }
@@ -262,11 +263,11 @@ impl<C, A> Recording<C, A> {
         let end = answer.as_ref().map(|_| self.stamp());
         let (number, call, start) = self.open.remove(&client).expect("it was invoked");
         let event = answer.as_ref().map_or(Event::Unknown, Event::Finish);
-        self.note(&event, client, number);
+        self.note(event, client, number);
         push(&mut self.ended, client, call, answer, start, end);
     }
 
-    fn note(&mut self, event: &Event<&C, &A>, client: u32, number: u64) {
+    fn note(&mut self, event: Event<&C, &A>, client: u32, number: u64) {
         if let Some(write) = &mut self.write
             && let Err(error) = write(event, client, number)
         {
@@ -361,7 +362,7 @@ mod tests {
         let recorder = Numbers::new();
         recorder.write_to(Sent(sender));
         let under_way = record(&recorder);
-        recorder.flush().expect("it was written");
+        recorder.written().expect("it was written");
         let text: Vec<u8> = written.try_iter().flatten().collect();
         let journal = recorder.journal();
         assert_eq!(journal.len(), 151);
@@ -407,7 +408,7 @@ mod tests {
         recorder.write_to(Sent(sender));
         drop(written);
         recorder.invoke(0, 1).returned(1);
-        assert!(recorder.flush().is_err());
+        assert!(recorder.written().is_err());
         assert_eq!(recorder.journal().len(), 1);
     }
 

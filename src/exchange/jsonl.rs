@@ -397,6 +397,6 @@ mod tests {
         let other = end.replace("8", "9");
         assert!(error(&[start, &other]).contains("the end of operation 9 of client 3"));
         let capital = start.replace("start", "Start");
-        assert!(error(&[&capital]).contains("expected `start` or `finish`"));
+        assert!(error(&[&capital]).contains("expected one of `start`, `finish`, `unknown`"));
     }
 }

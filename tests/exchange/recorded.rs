@@ -35,7 +35,7 @@ fn judged(answers: &[Value]) -> Verdict {
         recorder.invoke(0, json!({"op": "dequeue"})).returned(answer.clone());
     }
     let under_way = recorder.invoke(1, json!({"op": "dequeue"}));
-    recorder.flush().expect("it was written");
+    recorder.written().expect("it was written");
     let text = String::from_utf8(written.try_iter().flatten().collect()).expect("JSON");
     drop(under_way);
     let options = Options { model: Some("fifo".parse().expect("a model")), ..OPTIONS };

@@ -161,6 +161,7 @@ impl<'a> Search<'a> {
 
     /// Takes back all that has passed since the event with this number.
     fn take_back(&mut self, event: usize) {
+        self.budget.take_back(self.passed - event);
         while self.passed > event {
             self.passed -= 1;
             let (event, place) = self.events[self.passed];

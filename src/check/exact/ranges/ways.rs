@@ -53,14 +53,16 @@ pub struct Choice {
 pub struct Budget<'a> {
     limits: &'a Limits,
     steps: u64,
-    /// How often two configurations were compared.
+    /// How often two configurations were compared, and what takes as long.
     compared: u64,
     /// Configurations that are remembered, as nothing leads on from them.
     failed: usize,
 }
 
-/// So many comparisons of two configurations take as long as a step.
+/// So many comparisons of two configurations take as long as a step; and an event that is taken
+/// back, to pass once more, as long as so many.
 const COMPARED_IN_A_STEP: u64 = 64;
+const COMPARED_IN_AN_EVENT: u64 = 8;
 
 impl<'a> Budget<'a> {
     pub fn new(limits: &'a Limits) -> Budget<'a> {
@@ -74,6 +76,11 @@ impl<'a> Budget<'a> {
             return Err(Exhausted::Steps(self.limits.steps_max));
         }
         limit(self.limits, self.steps, self.failed, size_of::<u64>())
+    }
+
+    /// So many events are taken back.
+    pub fn take_back(&mut self, events: usize) {
+        self.compared += COMPARED_IN_AN_EVENT * events as u64;
     }
 
     /// So many more configurations are remembered; other things take so many bytes.
