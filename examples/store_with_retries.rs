@@ -40,8 +40,8 @@ impl Model<Answered<Call, String>> for Store {
 
 /// Three threads call; one answer in five is lost, and a client tries twice at most.
 fn run(seed: u64, numbers_requests: bool) -> Verdict {
-    let (recorder, server) = (Recorder::new(), Mutex::new((BTreeMap::new(), HashSet::new())));
-    let serve = |call: &Call, request: (u32, u8)| {
+    let (recorder, server) = (&Recorder::new(), Mutex::new((BTreeMap::new(), HashSet::new())));
+    let serve = &|call: &Call, request: (u8, u8)| {
         let mut server = server.lock().expect("nobody panics");
         let is_new = server.1.insert(request) || !numbers_requests;
         let (Call::Append(key, _) | Call::Get(key)) = call;
@@ -53,14 +53,14 @@ fn run(seed: u64, numbers_requests: bool) -> Verdict {
     };
     std::thread::scope(|scope| {
         for client in 0..3 {
-            let (serve, recorder) = (&serve, &recorder);
             scope.spawn(move || {
                 let mut random = Random::new(3 * seed + u64::from(client));
                 for number in 0..20 {
-                    let (key, letter) = (random.below(2) as i64, char::from(b'a' + number));
+                    let key = random.below(2) as i64;
+                    let letter = char::from(b'A' + 20 * client + number); // no other's
                     let append = random.below(2) == 0;
                     let call = if append { Call::Append(key, letter) } else { Call::Get(key) };
-                    let recorded = recorder.invoke(client, call.clone());
+                    let recorded = recorder.invoke(client.into(), call.clone());
                     let mut answers = (0..2).map(|_| serve(&call, (client, number)));
                     if let Some(answer) = answers.find(|_| random.below(5) > 0) {
                         recorded.returned(answer);
