@@ -20,7 +20,6 @@
 //! - `tsc`: Decides whether this machine's time stamp counter can stamp timeboxes.
 //! - `words`: Calls and their answers in words, as people write them: "dequeue() -> 7".
 
-#[cfg(feature = "fuzzer")]
 pub mod answer;
 #[cfg(feature = "fuzzer")]
 pub mod columns;
@@ -30,12 +29,9 @@ pub mod history;
 pub mod journal;
 #[cfg(feature = "fuzzer")]
 pub mod machine;
-#[cfg(feature = "fuzzer")]
 pub mod measured;
 pub mod operation;
-#[cfg(feature = "fuzzer")]
 pub mod outcome;
-#[cfg(feature = "fuzzer")]
 pub mod paths;
 #[cfg(feature = "fuzzer")]
 pub mod plan;
@@ -43,8 +39,6 @@ pub mod random;
 pub mod recorder;
 #[cfg(feature = "fuzzer")]
 pub mod scenario;
-#[cfg(feature = "fuzzer")]
 pub mod time_limit;
-#[cfg(feature = "fuzzer")]
 pub mod tsc;
 pub mod words;

@@ -120,7 +120,6 @@ struct Line<C, A> {
 
 impl<C, A> Recorder<C, A> {
     /// Its clock counts invocations and responses.
-    #[allow(clippy::new_without_default)]
     pub fn new() -> Recorder<C, A> {
         Recorder::with_clock(|| 0)
     }
@@ -149,7 +148,7 @@ impl<C, A> Recorder<C, A> {
             to.flush()
         };
         let mut recording = lock(&self.recording);
-        assert_eq!(recording.calls, 0, "calls were recorded before");
+        assert_eq!(recording.calls, 0, "write_to comes after a call; give it the file first");
         recording.write = Some(Box::new(write));
     }
 
@@ -177,6 +176,12 @@ impl<C, A> Recorder<C, A> {
     {
         let recording = lock(&self.recording);
         with_open(recording.ended.clone(), recording.open.clone())
+    }
+}
+
+impl<C, A> Default for Recorder<C, A> {
+    fn default() -> Recorder<C, A> {
+        Recorder::new()
     }
 }
 
@@ -250,7 +255,10 @@ impl<C, A> Recording<C, A> {
 
     fn invoke(&mut self, client: u32, call: C) {
         if let Some((number, ..)) = self.open.get(&client) {
-            panic!("client {client} makes a call while its call {number} is under way");
+            panic!(
+                "client {client} makes a call while its call {number} is under way; give each \
+                 task a client of its own"
+            );
         }
         let number = self.calls;
         self.calls += 1;
@@ -305,8 +313,17 @@ where
                 recording.end(client_id, Some(answer));
             }
             (Event::Unknown, Some(call)) if call == op_id => recording.end(client_id, None),
+            (Event::Start(_), Some(call)) => {
+                let error = format!(
+                    "client {client_id} makes a call while its call {call} is under way; expected \
+                     the end of that first"
+                );
+                return Err(at(&error));
+            }
             (_, Some(call)) => {
-                let error = format!("call {op_id} of client {client_id}, whose call is {call}");
+                let error = format!(
+                    "the end of call {op_id} of client {client_id}, whose call {call} is under way"
+                );
                 return Err(at(&error));
             }
             (_, None) => return Err(at(&format!("client {client_id} made no call {op_id}"))),
@@ -379,11 +396,12 @@ mod tests {
         let refused = |text: &str| read::<u32, u32>(text.as_bytes()).expect_err(text);
         let start = "{\"event\":{\"start\":1},\"client_id\":0,\"op_id\":4}\n";
         assert!(refused(&format!("{start}nonsense\n")).starts_with("line 2: "));
-        assert_eq!(refused(&start.repeat(2)), "line 2: call 4 of client 0, whose call is 4");
+        let twice = "client 0 makes a call while its call 4 is under way";
+        assert!(refused(&start.repeat(2)).contains(twice));
         let other = "{\"event\":{\"finish\":1},\"client_id\":0,\"op_id\":5}\n";
         assert_eq!(
             refused(&format!("{start}{other}")),
-            "line 2: call 5 of client 0, whose call is 4"
+            "line 2: the end of call 5 of client 0, whose call 4 is under way"
         );
         assert_eq!(refused(other), "line 1: client 0 made no call 5");
     }

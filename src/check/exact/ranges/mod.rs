@@ -40,7 +40,7 @@ use smallvec::smallvec;
 
 use self::open::{Open, OpenOperation};
 use self::want::{Want, matters, want};
-use self::ways::{Budget, Choice, Ways, lack};
+use self::ways::{Branch, Budget, Ways, lack};
 use super::keys::Index;
 use crate::check::data::bits::{WORD, bits};
 use crate::check::data::events::{Events, HistoryEvent};
@@ -110,7 +110,7 @@ impl<'a> Search<'a> {
                 continue;
             }
             if self.mask >> place & 1 == 0 {
-                self.choose(place)?;
+                self.branch(place)?;
             }
             if self.mask >> place & 1 == 0 && !self.go_on()? {
                 return Ok(Some(self.unexplained()));
@@ -174,7 +174,7 @@ impl<'a> Search<'a> {
     }
 
     /// The next event is the return of the operation at `place`, which has taken no effect yet.
-    fn choose(&mut self, place: usize) -> Result<(), Exhausted> {
+    fn branch(&mut self, place: usize) -> Result<(), Exhausted> {
         let concerned = self.open.concerned(place);
         if concerned & !self.mask == 1 << place && self.open.is_legal(self.mask, place) {
             // There is one way only.
@@ -195,18 +195,18 @@ impl<'a> Search<'a> {
 
     /// Takes a way of the newest return that has one left. Says whether there is one.
     fn go_on(&mut self) -> Result<bool, Exhausted> {
-        while let Some(choice) = self.ways.newest().copied() {
-            self.take_back(choice.event);
-            let failed = self.failed.get(&choice.event).map_or(&[][..], |failed| failed);
+        while let Some(branch) = self.ways.newest().copied() {
+            self.take_back(branch.event);
+            let failed = self.failed.get(&branch.event).map_or(&[][..], |failed| failed);
             if let Some(way) = self.ways.next(&self.open, failed, &mut self.budget)? {
                 self.mask = way;
                 return Ok(true);
             }
             self.fail()?;
-            if choice.took == 0
-                && lack(choice.mask, choice.place, choice.place, &self.open).is_none()
+            if branch.took == 0
+                && lack(branch.mask, branch.place, branch.place, &self.open).is_none()
             {
-                self.skip(choice)?;
+                self.skip(branch)?;
             }
         }
         Ok(false)
@@ -231,18 +231,18 @@ impl<'a> Search<'a> {
     /// The operation of this return cannot take effect, whatever else does. So nothing leads on
     /// from earlier returns, back to the last one at which a change took effect that concerns it:
     /// no way takes back the changes before it (backjumping: Gaschnig 1979).
-    fn skip(&mut self, impossible: Choice) -> Result<(), Exhausted> {
+    fn skip(&mut self, impossible: Branch) -> Result<(), Exhausted> {
         let called = self.events[impossible.event].0.operation.start;
         let want = self.open.at(impossible.place).want.clone();
-        while let Some(choice) = self.ways.newest().copied() {
-            self.take_back(choice.event);
+        while let Some(branch) = self.ways.newest().copied() {
+            self.take_back(branch.event);
             let concerns = |place: usize| match self.open.at(place) {
                 OpenOperation { want: Want::Change { key, .. }, end, .. } => {
                     *end >= called && (want.counts(*key) || want.lists(*key))
                 }
                 _ => false,
             };
-            if bits(choice.took).any(concerns) {
+            if bits(branch.took).any(concerns) {
                 break;
             }
             self.fail()?;

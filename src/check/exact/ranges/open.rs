@@ -106,17 +106,24 @@ impl Open {
             operation.inside |= u64::from(operation.want.counts(key)) << change;
             operation.listed |= u64::from(operation.want.lists(key)) << change;
         }
+        self.put(place, operation, 0);
+    }
+
+    /// Opens the operation at `place`. `by`: how much of its change the base no longer has.
+    fn put(&mut self, place: usize, operation: OpenOperation, by: i64) {
         if self.operations.len() <= place {
             self.operations.resize_with(place + 1, || None);
         }
+        let change = match operation.want {
+            Want::Change { key, by } => Some((key, by)),
+            Want::Read { .. } => None,
+        };
         self.used |= 1 << place;
-        if let Want::Change { key, by } = operation.want {
-            self.operations[place] = Some(operation);
+        self.operations[place] = Some(operation);
+        if let Some((key, direction)) = change {
             self.changes |= 1 << place;
-            self.inserts |= u64::from(by > 0) << place;
-            self.set_bits(place, key, 1 << place, 0);
-        } else {
-            self.operations[place] = Some(operation);
+            self.inserts |= u64::from(direction > 0) << place;
+            self.set_bits(place, key, 1 << place, -by);
         }
     }
 
@@ -144,17 +151,13 @@ impl Open {
     /// Takes back the last return, of the operation that was at `place`.
     pub fn take_return_back(&mut self, place: usize) {
         let operation = self.returned.pop().expect("it has returned");
-        self.used |= 1 << place;
+        let mut removed = 0;
         if let Want::Change { key, by } = operation.want {
             self.held[key] -= by;
             self.sums.add(key, -by);
-            self.operations[place] = Some(operation);
-            self.changes |= 1 << place;
-            self.inserts |= u64::from(by > 0) << place;
-            self.set_bits(place, key, 1 << place, -by);
-        } else {
-            self.operations[place] = Some(operation);
+            removed = by;
         }
+        self.put(place, operation, removed);
     }
 
     /// Nothing that has returned is taken back any more.

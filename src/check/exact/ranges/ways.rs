@@ -34,7 +34,7 @@ pub struct Lack {
 
 /// A return at which there may be several ways.
 #[derive(Clone, Copy)]
-pub struct Choice {
+pub struct Branch {
     /// The number of the return among the events.
     pub event: usize,
     /// The place of the operation that returns.
@@ -98,7 +98,7 @@ pub struct Ways {
     nodes: Few<Node>,
     /// Configurations in which the operations that return have not taken effect, looked at.
     visited: Few<u64>,
-    choices: Few<Choice>,
+    branches: Few<Branch>,
 }
 
 impl Ways {
@@ -106,38 +106,38 @@ impl Ways {
     /// `concerned`: it and the reads that may need changes before it.
     pub fn open(&mut self, event: usize, place: usize, mask: u64, concerned: u64) {
         let (nodes, visited) = (self.nodes.len(), self.visited.len());
-        self.choices.push(Choice { event, place, mask, took: 0, concerned, nodes, visited });
+        self.branches.push(Branch { event, place, mask, took: 0, concerned, nodes, visited });
         self.nodes.push(Node::Reached(mask));
     }
 
     /// The newest return with ways that may be left.
-    pub fn newest(&self) -> Option<&Choice> {
-        self.choices.last()
+    pub fn newest(&self) -> Option<&Branch> {
+        self.branches.last()
     }
 
     /// Ends the newest return: none of its ways led on. Hands out the configurations that were
     /// visited.
     pub fn close(&mut self) -> impl Iterator<Item = u64> {
-        let choice = self.choices.pop().expect("one is open");
-        self.nodes.truncate(choice.nodes);
-        self.visited.drain(choice.visited..)
+        let branch = self.branches.pop().expect("one is open");
+        self.nodes.truncate(branch.nodes);
+        self.visited.drain(branch.visited..)
     }
 
     pub fn is_empty(&self) -> bool {
-        self.choices.is_empty()
+        self.branches.is_empty()
     }
 
     pub fn clear(&mut self) {
         self.nodes.clear();
         self.visited.clear();
-        self.choices.clear();
+        self.branches.clear();
     }
 
     /// Memory of it all, in bytes.
     pub fn size(&self) -> usize {
         size_of_val(&self.nodes[..])
             + size_of_val(&self.visited[..])
-            + size_of_val(&self.choices[..])
+            + size_of_val(&self.branches[..])
     }
 
     /// The next configuration in which the operation of the newest return has taken effect; none
@@ -148,12 +148,12 @@ impl Ways {
         failed: &[u64],
         budget: &mut Budget,
     ) -> Result<Option<u64>, Exhausted> {
-        let newest = self.choices.len() - 1;
-        let Choice { place, mask: from, concerned, nodes, visited, .. } = self.choices[newest];
+        let newest = self.branches.len() - 1;
+        let Branch { place, mask: from, concerned, nodes, visited, .. } = self.branches[newest];
         while self.nodes.len() > nodes {
             match self.nodes.pop().expect("there is one") {
                 Node::Reached(mask) if mask >> place & 1 == 1 => {
-                    self.choices[newest].took = mask & !from & open.changes;
+                    self.branches[newest].took = mask & !from & open.changes;
                     return Ok(Some(mask));
                 }
                 Node::Reached(mask) => {
