@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use interlap::check::{Limits, Verdict, check, overlap, search};
 use interlap::core::history::{Entry, History, Thread};
 use interlap::core::journal::Journal;
+use interlap::core::method::Methods;
 use interlap::core::operation::{Op, Status};
 use interlap::core::plan::{Clock, Plan};
 use interlap::model::{self, Cell, Kind, Spec};
@@ -389,7 +390,10 @@ fn stream(histories: &[History]) -> Vec<u8> {
         let threads = history.threads.len() as u32;
         put(Frame::Round(RoundStart { round, threads, calls: 8, sequential: false, fresh: false }));
         for thread in history.clients() {
-            put(Frame::Records(Records { thread, bytes: records::encode(history, thread) }));
+            put(Frame::Records(Records {
+                thread,
+                bytes: records::encode(history, thread, &Methods::default()),
+            }));
         }
         let steps = Steps {
             policy: "pct:3".to_string(),

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use interlap::core::history::{Entry, History, Thread};
+use interlap::core::method::Methods;
 use interlap::core::operation::{Op, Status};
 use interlap::core::plan::{Clock, Engine, Plan, Shard};
 use interlap::core::time_limit::TimeLimit;
@@ -50,7 +51,8 @@ fn calls(thread: u32) -> Thread {
 /// Nanoseconds for what a round exercised to be counted, beside its check: a mean over rounds of
 /// which some are looked at closely.
 fn counting() -> f64 {
-    let history = History { threads: (0..3).map(calls).collect(), drained: true, drain: None };
+    let threads = (0..3).map(calls).collect();
+    let history = History { threads, drained: true, ..History::default() };
     let (mut counter, mut all) = (Counter::default(), Counter::default());
     let before = cpu_seconds();
     for round in SAMPLED_FIRST..SAMPLED_FIRST + ROUNDS {
@@ -72,7 +74,10 @@ fn round(bytes: &mut Vec<u8>, round: u64) {
     let mut put = |frame| write(bytes, &frame).expect("memory");
     put(Frame::Round(start));
     for thread in 0..3 {
-        put(Frame::Records(Records { thread, bytes: records::encode(&history, thread) }));
+        put(Frame::Records(Records {
+            thread,
+            bytes: records::encode(&history, thread, &Methods::default()),
+        }));
     }
     let steps = Some(Box::new(Steps {
         policy: "pct:3".to_string(),
@@ -96,7 +101,7 @@ fn prepare(folder: &Path, jobs: u64, plan: &Plan) {
         library: String::new(),
         version: String::new(),
         model: "fifo-per-producer".to_string(),
-        operations: vec![Op::Enqueue as u32, Op::Dequeue as u32],
+        operations: vec![Op::Enqueue, Op::Dequeue],
         thread_max: 0,
         capacity: 0,
         block_size: 0,

@@ -31,7 +31,7 @@ extern "C" {
 #endif
 
 /* Raised whenever a structure below changes. A target built for another version is refused. */
-#define IL_ABI_VERSION 1u
+#define IL_ABI_VERSION 2u
 
 /* Fewest result values a call has room for. A call has at least as many as it asks for. */
 #define IL_RESULT_ROOM 64u
@@ -103,6 +103,10 @@ extern "C" {
  *   A thread may leave with a transaction under way, which is then to be aborted. Only a commit
  *   may answer unknown. Timestamps, where they are given, are judged (docs/histories.md).
  *
+ *   -- custom: methods of any meaning, each with a signature (see il_operation)
+ *   IL_METHOD + n            words...           ok: words... | failed: the words of a string, the
+ *                                               type of the exception that it threw
+ *
  * A register and a counter hold 0 at first; everything else is empty at first, also a string.
  */
 enum il_op {
@@ -157,6 +161,11 @@ enum il_op {
     IL_STORE_ABORT = 0xb5
 };
 
+/* The code of the first method that a target lists; the others follow in the order of its list. */
+#define IL_METHOD 0xc0u
+/* Most methods of a target. */
+#define IL_METHODS_MAX 32u
+
 /* What a call answered. */
 enum il_status {
     IL_OK = 0,          /* done, or true */
@@ -207,12 +216,33 @@ typedef struct il_config {
     uint64_t seed;          /* [in] differs from round to round */
     uint32_t threads;       /* [in] threads 0 .. threads-1 will call; thread `threads` drains */
     uint32_t round;         /* [in] counts up within one process */
+    uint32_t model;         /* [in] 1: make the sequential model instead (il_target.has_model) */
 } il_config;
 
-/* An operation a target offers, and who may call it. */
+/*
+ * An operation a target offers, and who may call it.
+ *
+ * A method has a signature: its name, the types of its arguments, the type of its result:
+ *
+ *     "acquire() -> optional<int>"      "put(string, int) -> bool"      "close() -> void"
+ *
+ * Arguments and results are words of 64 bits, one value after the other:
+ *
+ *     void                    no word
+ *     bool                    0 or 1
+ *     int, uint               the number
+ *     string                  how many bytes; these, eight a word, the first is the lowest
+ *     optional<T>             0, or 1 and the value
+ *     list<T>, set<T>         how many elements; these (of a set in an order of its own)
+ *     map<K, V>               how many pairs; a key and a value each
+ *     tuple<T, ...>           its elements
+ *     record<name: T, ...>    its members
+ *     variant<T, ...>         the number of the choice, from 0; its value
+ */
 typedef struct il_operation {
-    uint32_t op;    /* an il_op */
-    uint32_t role;  /* an il_role */
+    uint32_t op;            /* an il_op, or IL_METHOD + n */
+    uint32_t role;          /* an il_role */
+    const char *signature;  /* of a method; else NULL */
 } il_operation;
 
 /* The description of a target. Strings are UTF-8 and live as long as the library. */
@@ -227,6 +257,10 @@ typedef struct il_target {
     uint32_t thread_max;    /* most threads that may call at once; 0: any number */
     uint32_t capacity;      /* how many values fit; 0: no bound */
     uint32_t block_size;    /* a size at which behaviour changes (block, segment, chunk); 0: none */
+    uint32_t has_model;     /* 1: the library has a sequential model for the model "class"; else 0.
+                               Its calls come one at a time. Each has the answer of the structure
+                               in results and result_count on entry, which it may read; it answers
+                               what is right, or IL_UNSUPPORTED if that answer is wrong. */
 
     /* Returns the structure, or NULL after il_error. */
     void *(*create)(const il_config *config);

@@ -67,6 +67,11 @@
  * they found. A status says `unknown` (may have happened, may happen later, or never),
  * `unsupported` (nothing was done, draw another call) and, for those three, `done` (as void).
  *
+ * A class that fits none of these lists its methods, of any types, and needs no model:
+ *
+ *     #include <interlap_operations.hpp>
+ *     INTERLAP_OPERATIONS(Pool, acquire, release, peek)
+ *
  * A method with such a name that cannot be called so is refused by the compiler, if the class has
  * others of its family, or none at all.
  *
@@ -613,7 +618,7 @@ template <class T> struct operations_of {
     constexpr operations_of() {
         uint32_t n = 0;
         for (uint32_t op = 0; op < op_end; op++)
-            if (offer<T>::offers(op)) list[n++] = il_operation{op, role_of<T>(op)};
+            if (offer<T>::offers(op)) list[n++] = il_operation{op, role_of<T>(op), nullptr};
     }
 };
 
@@ -800,6 +805,7 @@ template <class T> const il_target *target() {
         thread_max_option<T>::value ? thread_max_option<T>::value : spsc,
         capacity_option<T>::value,
         block_size_option<T>::value,
+        0,
         functions<T>::create,
         functions<T>::destroy,
         functions<T>::enter,
@@ -827,5 +833,9 @@ inline void box_close() { il_box_close(detail::current_call); }
     extern "C" __attribute__((visibility("default"))) const il_target *interlap_target(void) {     \
         return interlap::detail::target<Class>();                                                  \
     }
+
+/* Apart, because what it includes takes a compiler longer than all of the above. */
+#define INTERLAP_OPERATIONS(...)                                                                   \
+    static_assert(false, "INTERLAP_OPERATIONS needs #include <interlap_operations.hpp>");
 
 #endif

@@ -57,6 +57,12 @@
  *                              bool commit(int64_t *timestamp)          false: rolled back
  *                              void abort(void)
  *
+ * A structure of no family lists its methods, which need no model:
+ *
+ *     INTERLAP_OPERATIONS      .methods = {{"acquire() -> int", acquire}, ...}: the signature (see
+ *                              interlap.h) and a function void acquire(structure *, il_call *),
+ *                              which reads call->args and answers with il_put(call, word)
+ *
  * What add, begin and commit do not write into their last parameter they do not tell.
  * Any function may `return il_answer(...)` (void ones: call it): IL_UNKNOWN, it may have happened,
  * may happen later, or never; IL_UNSUPPORTED, nothing was done, draw another call; IL_EMPTY; and of
@@ -100,6 +106,13 @@ static inline bool il_answer(enum il_status status) {
 }
 static inline void il_narrow_open(void) { il_box_open(il_current); }
 static inline void il_narrow_close(void) { il_box_close(il_current); }
+
+/* Appends a word to what a method answers. */
+static inline void il_put(il_call *call, int64_t word) {
+    if (call->result_count == call->result_room)
+        il_error(call->host, "a method answered more words than a call has room for");
+    call->results[call->result_count++] = word;
+}
 
 /* Which threads make a call: the one producer or consumer, if there is one, the owner, a thief. */
 enum il_part { IL_BY_ANY, IL_PRODUCES, IL_CONSUMES, IL_APPENDS, IL_OWNS, IL_STEALS };
@@ -260,7 +273,7 @@ static inline void il_read_text(il_call *c, char *found) {
 #define IL_OFFERED(op, part, type, name, parameters, ...)                                          \
     if (il_given.name != NULL)                                                                     \
         operations[target.operation_count++] = (il_operation){                                     \
-            op, il_role_of(part, il_given.one_producer, il_given.one_consumer)};
+            op, il_role_of(part, il_given.one_producer, il_given.one_consumer), NULL};
 #define IL_CASE(op, part, type, name, parameters, ...)                                             \
     case op: {                                                                                     \
         type(*const f) parameters = il_given.name;                                                 \
@@ -273,7 +286,8 @@ static inline void il_read_text(il_call *c, char *found) {
     _Pragma("GCC diagnostic push")                                                                 \
     _Pragma("GCC diagnostic error \"-Wincompatible-pointer-types\"")
 
-#define IL_TARGET(T, OF, usual_model, ...)                                                         \
+/* What is given, and the functions of a target but for its calls. */
+#define IL_GIVEN(T, MEMBERS, ...)                                                                  \
     struct il_given {                                                                              \
         const char *model, *library, *version;                                                     \
         bool one_producer, one_consumer;                                                           \
@@ -283,7 +297,7 @@ static inline void il_read_text(il_call *c, char *found) {
         void (*destroy)(T *);                                                                      \
         void (*enter)(T *, uint32_t);                                                              \
         void (*leave)(T *);                                                                        \
-        OF(IL_MEMBER, T)                                                                           \
+        MEMBERS                                                                                    \
     };                                                                                             \
     IL_STRICT                                                                                      \
     static const struct il_given il_given = {__VA_ARGS__};                                         \
@@ -299,21 +313,12 @@ static inline void il_read_text(il_call *c, char *found) {
     static void il_leave(void *it, void *local) {                                                  \
         (void)local;                                                                               \
         if (il_given.leave != NULL) il_given.leave(it);                                            \
-    }                                                                                              \
-    static void interlap_calls(void *structure, void *local, il_call *c) {                         \
-        T *it = structure;                                                                         \
-        const int64_t *a = c->args;                                                                \
-        int64_t *r = c->results;                                                                   \
-        (void)local, (void)a;                                                                      \
-        r[0] = IL_UNTOLD;                                                                          \
-        il_is_under_way(c);                                                                        \
-        switch (c->op) {                                                                           \
-            OF(IL_CASE, T)                                                                         \
-        default: c->status = IL_UNSUPPORTED;                                                       \
-        }                                                                                          \
-    }                                                                                              \
+    }
+
+/* The function that describes the target; OFFERS fills `operations`, of which there may be MOST. */
+#define IL_DESCRIBED(MOST, usual_model, OFFERS)                                                    \
     const il_target *interlap_target(void) {                                                       \
-        static il_operation operations[OF(IL_COUNTED, T)];                                         \
+        static il_operation operations[MOST];                                                      \
         static il_target target;                                                                   \
         bool both = il_given.one_producer && il_given.one_consumer;                                \
         bool makes = il_given.create != NULL || il_given.create_with != NULL;                      \
@@ -333,9 +338,44 @@ static inline void il_read_text(il_call *c, char *found) {
             .leave = il_leave,                                                                     \
             .call = interlap_calls,                                                                \
         };                                                                                         \
-        OF(IL_OFFERED, T)                                                                          \
+        OFFERS                                                                                     \
         return &target;                                                                            \
     }
+
+#define IL_TARGET(T, OF, usual_model, ...)                                                         \
+    IL_GIVEN(T, OF(IL_MEMBER, T), __VA_ARGS__)                                                     \
+    static void interlap_calls(void *structure, void *local, il_call *c) {                         \
+        T *it = structure;                                                                         \
+        const int64_t *a = c->args;                                                                \
+        int64_t *r = c->results;                                                                   \
+        (void)local, (void)a;                                                                      \
+        r[0] = IL_UNTOLD;                                                                          \
+        il_is_under_way(c);                                                                        \
+        switch (c->op) {                                                                           \
+            OF(IL_CASE, T)                                                                         \
+        default: c->status = IL_UNSUPPORTED;                                                       \
+        }                                                                                          \
+    }                                                                                              \
+    IL_DESCRIBED(OF(IL_COUNTED, T), usual_model, OF(IL_OFFERED, T))
+
+/* The methods of a structure of no family. */
+#define IL_METHODS(T)                                                                              \
+    struct {                                                                                       \
+        const char *signature;                                                                     \
+        void (*call)(T *, il_call *);                                                              \
+    } methods[IL_METHODS_MAX];
+#define IL_LISTED                                                                                  \
+    for (uint32_t at = 0; at < IL_METHODS_MAX && il_given.methods[at].signature != NULL; at++)     \
+        operations[target.operation_count++] =                                                     \
+            (il_operation){IL_METHOD + at, IL_ANY_THREAD, il_given.methods[at].signature};
+#define INTERLAP_OPERATIONS(T, ...)                                                                \
+    IL_GIVEN(T, IL_METHODS(T), __VA_ARGS__)                                                        \
+    static void interlap_calls(void *structure, void *local, il_call *c) {                         \
+        (void)local;                                                                               \
+        il_is_under_way(c);                                                                        \
+        il_given.methods[c->op - IL_METHOD].call(structure, c);                                    \
+    }                                                                                              \
+    IL_DESCRIBED(IL_METHODS_MAX, "self", IL_LISTED)
 
 #define INTERLAP_QUEUE(T, ...) IL_TARGET(T, IL_QUEUE_OF, "fifo", __VA_ARGS__)
 #define INTERLAP_STACK(T, ...) IL_TARGET(T, IL_STACK_OF, "lifo", __VA_ARGS__)

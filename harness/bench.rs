@@ -58,7 +58,7 @@ impl Samples {
 pub fn run(library: &Path) -> Result<(), String> {
     let target = Target::load(library).map_err(|problem| problem.to_string())?;
     let (clock, info) = Clock::choose(plan::Clock::Auto);
-    let structure = target.create(Path::new("/nonexistent"), 0, 1, 0)?;
+    let structure = target.create(Path::new("/nonexistent"), (0, 1, 0, false))?;
     let local = structure.enter(0);
     let op = target.operations[0].0;
     // As in the engine, the records' memory is touched before the first call.
@@ -112,7 +112,7 @@ fn make_bare<'a>(
     let mut results = [0; abi::IL_RESULT_ROOM as usize];
     for (op, args) in calls {
         let mut call = abi::il_call {
-            op: op as u32,
+            op: op.code().into(),
             status: abi::IL_OK,
             args: args.as_ptr(),
             results: results.as_mut_ptr(),
@@ -148,7 +148,7 @@ pub fn rounds(job: &Job) -> Result<(), String> {
     for _ in 0..REPEATS {
         let started = Instant::now();
         for threads in &rounds {
-            let structure = target.create(&job.directory, 0, threads.len() as u32, 0)?;
+            let structure = target.create(&job.directory, (0, threads.len() as u32, 0, false))?;
             for (thread, calls) in threads.iter().enumerate() {
                 let local = structure.enter(thread as u32);
                 let calls = calls.blocks(u64::MAX).flat_map(Block::calls);

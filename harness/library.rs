@@ -6,6 +6,7 @@ use std::ffi::{CStr, CString, c_void};
 use std::path::Path;
 use std::ptr;
 
+use interlap::core::method::{FIRST_CODE, METHODS_MAX, Method, Methods};
 use interlap::core::operation::Op;
 use interlap::model::Spec;
 use interlap::trace::frame::{Problem, ProblemKind, TargetInfo};
@@ -17,11 +18,13 @@ pub mod abi {
 }
 
 // The sizes that users' compilers see; a change must raise IL_ABI_VERSION.
-const _: () = assert!(abi::IL_ABI_VERSION == 1);
+const _: () = assert!(abi::IL_ABI_VERSION == 2);
 const _: () = assert!(size_of::<abi::il_call>() == 64);
-const _: () = assert!(size_of::<abi::il_config>() == 32);
-const _: () = assert!(size_of::<abi::il_operation>() == 8);
-const _: () = assert!(size_of::<abi::il_target>() == 96);
+const _: () = assert!(size_of::<abi::il_config>() == 40);
+const _: () = assert!(size_of::<abi::il_operation>() == 16);
+const _: () = assert!(size_of::<abi::il_target>() == 104);
+const _: () = assert!(abi::IL_METHOD == FIRST_CODE as u32);
+const _: () = assert!(abi::IL_METHODS_MAX as usize == METHODS_MAX);
 
 /// Which threads may make a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +86,9 @@ const NO_TARGET: &str = "does not export interlap_target(); end the adapter with
 pub struct Target {
     functions: Functions,
     pub operations: Vec<(Op, Role)>,
+    pub methods: Methods,
+    /// The library has a sequential model.
+    pub has_model: bool,
     pub info: TargetInfo,
 }
 
@@ -130,6 +136,7 @@ impl Target {
         // SAFETY: the version and size agree, so the whole structure is there.
         let description = unsafe { &*description };
         let missing = |name: &str| format!("il_target.{name} is NULL");
+        let operations = operations(description)?;
         Ok(Target {
             functions: Functions {
                 create: description.create.ok_or_else(|| missing("create"))?,
@@ -138,8 +145,10 @@ impl Target {
                 leave: description.leave,
                 call: description.call.ok_or_else(|| missing("call"))?,
             },
-            operations: operations(description)?,
-            info: info(description)?,
+            methods: Methods::among(operations.iter().map(|(op, _)| *op)),
+            has_model: description.has_model != 0,
+            info: info(description, &operations)?,
+            operations,
         })
     }
 
@@ -153,13 +162,11 @@ impl Target {
         Target { functions: map(self.functions), ..self }
     }
 
-    /// A new structure.
+    /// A new structure, or its sequential model: for a round with this seed, threads and number.
     pub fn create(
         &self,
         directory: &Path,
-        seed: u64,
-        threads: u32,
-        round: u64,
+        (seed, threads, round, of_model): (u64, u32, u64, bool),
     ) -> Result<Structure<'_>, String> {
         let directory = CString::new(directory.as_os_str().as_encoded_bytes())
             .map_err(|_| "the scratch directory's name has a NUL".to_string())?;
@@ -169,6 +176,7 @@ impl Target {
             seed,
             threads,
             round: round as u32,
+            model: of_model.into(),
         };
         // SAFETY: the configuration and its string outlive the call.
         let pointer = unsafe { (self.functions.create)(&config) };
@@ -187,22 +195,25 @@ pub fn load_cxx_library() {
     library.into_iter().for_each(std::mem::forget);
 }
 
-fn info(description: &abi::il_target) -> Result<TargetInfo, String> {
-    let text = |pointer: *const std::ffi::c_char, name: &str| {
-        if pointer.is_null() {
-            return Err(format!("il_target.{name} is NULL"));
-        }
-        // SAFETY: by the contract a NUL-terminated string that lives as long as the library.
-        let text = unsafe { CStr::from_ptr(pointer) };
-        text.to_str().map(str::to_string).map_err(|_| format!("il_target.{name} is not UTF-8"))
-    };
+/// A string of a description, which may be NULL where an adapter is wrong.
+fn text(pointer: *const std::ffi::c_char, name: &str) -> Result<String, String> {
+    if pointer.is_null() {
+        return Err(format!("{name} is NULL"));
+    }
+    // SAFETY: by the contract a NUL-terminated string that lives as long as the library.
+    let text = unsafe { CStr::from_ptr(pointer) };
+    text.to_str().map(str::to_string).map_err(|_| format!("{name} is not UTF-8"))
+}
+
+fn info(description: &abi::il_target, operations: &[(Op, Role)]) -> Result<TargetInfo, String> {
+    let text = |pointer, name| text(pointer, &format!("il_target.{name}"));
     let model = text(description.model, "model")?;
     model.parse::<Spec>().map_err(|error| format!("il_target.model: {error}"))?;
     Ok(TargetInfo {
         library: text(description.library, "library")?,
         version: text(description.version, "version")?,
         model,
-        operations: operations(description)?.iter().map(|(op, _)| *op as u32).collect(),
+        operations: operations.iter().map(|(op, _)| *op).collect(),
         thread_max: description.thread_max,
         capacity: description.capacity,
         block_size: description.block_size,
@@ -213,19 +224,24 @@ fn operations(description: &abi::il_target) -> Result<Vec<(Op, Role)>, String> {
     if description.operation_count == 0 || description.operations.is_null() {
         return Err("il_target.operations is empty".to_string());
     }
-    if description.operation_count as usize > Op::ALL.len() {
+    if description.operation_count as usize > Op::ALL.len() + METHODS_MAX {
         return Err(format!("il_target.operation_count is {}", description.operation_count));
     }
     // SAFETY: by the contract an array of that many operations; the count was bounded above.
     let operations = unsafe {
         std::slice::from_raw_parts(description.operations, description.operation_count as usize)
     };
+    let mut methods = abi::IL_METHOD..abi::IL_METHOD + abi::IL_METHODS_MAX;
     operations
         .iter()
         .map(|operation| {
-            let op = Op::from_code(operation.op)
-                .filter(|op| !op.is_foreign())
-                .ok_or_else(|| format!("il_operation.op {:#x} is unknown", operation.op))?;
+            let op = match Op::from_code(operation.op).filter(|op| !op.is_foreign()) {
+                Some(op) => op,
+                None if methods.next() == Some(operation.op) => {
+                    Op::Method(Method::new(&text(operation.signature, "il_operation.signature")?)?)
+                }
+                None => return Err(format!("il_operation.op {:#x} is unknown", operation.op)),
+            };
             let role = match operation.role {
                 abi::IL_ANY_THREAD => Role::Any,
                 abi::IL_FIRST_THREAD => Role::First,
@@ -320,18 +336,21 @@ mod tests {
         let header = include_str!("../ffi/interlap.h");
         let offered = || Op::ALL.iter().filter(|op| !op.is_foreign());
         for &op in offered() {
-            let line = format!(" = {:#04x}", op as u32);
+            let line = format!(" = {:#04x}", op.code());
             assert!(header.contains(&line), "{op:?} is not in interlap.h");
         }
         let enumerated = header.lines().filter(|l| l.trim().starts_with("IL_") && l.contains("0x"));
         assert_eq!(enumerated.count(), offered().count());
-        assert_eq!(abi::IL_SET_SELECT, Op::SetSelect as u32);
-        assert_eq!(abi::IL_LOG_CHECK_TAIL, Op::LogCheckTail as u32);
-        assert_eq!(abi::IL_KV_APPEND, Op::KvAppend as u32);
-        assert_eq!(abi::IL_STORE_ABORT, Op::StoreAbort as u32);
-        assert_eq!(abi::IL_DEQUE_STEAL, Op::DequeSteal as u32);
-        assert_eq!(abi::IL_MAP_COMPARE_EXCHANGE, Op::MapCompareExchange as u32);
-        assert_eq!(abi::IL_REGISTER_COMPARE_EXCHANGE, Op::RegisterCompareExchange as u32);
-        assert_eq!(abi::IL_PRIORITY_POLL, Op::PriorityPoll as u32);
+        assert_eq!(abi::IL_SET_SELECT, u32::from(Op::SetSelect.code()));
+        assert_eq!(abi::IL_LOG_CHECK_TAIL, u32::from(Op::LogCheckTail.code()));
+        assert_eq!(abi::IL_KV_APPEND, u32::from(Op::KvAppend.code()));
+        assert_eq!(abi::IL_STORE_ABORT, u32::from(Op::StoreAbort.code()));
+        assert_eq!(abi::IL_DEQUE_STEAL, u32::from(Op::DequeSteal.code()));
+        assert_eq!(abi::IL_MAP_COMPARE_EXCHANGE, u32::from(Op::MapCompareExchange.code()));
+        assert_eq!(
+            abi::IL_REGISTER_COMPARE_EXCHANGE,
+            u32::from(Op::RegisterCompareExchange.code())
+        );
+        assert_eq!(abi::IL_PRIORITY_POLL, u32::from(Op::PriorityPoll.code()));
     }
 }

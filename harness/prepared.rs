@@ -73,6 +73,6 @@ impl<'a> Block<'a> {
     /// Writes the invocations, but for their stamp.
     pub fn invoke(self, writer: &mut Writer) {
         writer.block(self.calls.len());
-        self.calls().for_each(|(op, args)| writer.call(op, args));
+        self.calls().for_each(|(op, args)| writer.call(op.code(), args));
     }
 }

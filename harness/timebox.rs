@@ -66,6 +66,8 @@ pub struct Timebox<'a> {
     /// scheduling points.
     results: SmallVec<[i64; INLINE]>,
     room: usize,
+    /// How many results there are before the call.
+    expected: usize,
     last: u64,
 }
 
@@ -95,7 +97,7 @@ impl<'a> Timebox<'a> {
             end: 0,
         };
         let call = HostCall { call, clock, made: 0, in_block: false };
-        Timebox { call, writer: Writer::new(bytes), recorded, results, room, last: 0 }
+        Timebox { call, writer: Writer::new(bytes), recorded, results, room, expected: 0, last: 0 }
     }
 
     /// Begins the records anew, because those so far were sent.
@@ -106,6 +108,12 @@ impl<'a> Timebox<'a> {
     /// Whether there is room for the record of one more call with this many arguments.
     pub fn has_room(&self, args: usize) -> bool {
         self.writer.room() >= size_max(args + self.room)
+    }
+
+    /// What the next call is to answer, which it may read; as much of it as there is room for.
+    pub fn expect(&mut self, answer: &[i64]) {
+        self.expected = answer.len().min(self.room);
+        self.results[..self.expected].copy_from_slice(&answer[..self.expected]);
     }
 
     /// The values that the last call returned.
@@ -145,8 +153,9 @@ impl<'a> Timebox<'a> {
             self.writer.warm_up(size_max);
         }
         let before = self.writer.len();
-        self.writer.call(op, args);
-        self.prepare(op, args);
+        let code = code(target, op);
+        self.writer.call(code, args);
+        self.prepare(code, args);
         let clock = self.call.clock;
         let start = clock.open_after(self.last);
         self.writer.start(start);
@@ -187,7 +196,7 @@ impl<'a> Timebox<'a> {
         disturb::set_inside(true);
         let mut growth = 0;
         for (op, args) in block.calls() {
-            self.prepare(op, args);
+            self.prepare(op.code(), args);
             // SAFETY: as in `perform`.
             unsafe {
                 let call = (&raw mut self.call).cast();
@@ -242,14 +251,14 @@ impl<'a> Timebox<'a> {
     }
 
     #[inline]
-    fn prepare(&mut self, op: Op, args: &[i64]) {
+    fn prepare(&mut self, code: u8, args: &[i64]) {
         let call = &mut self.call.call;
-        call.op = op as u32;
+        call.op = code.into();
         call.status = abi::IL_OK;
         call.args = args.as_ptr();
         call.results = self.results.as_mut_ptr();
         call.arg_count = args.len() as u32;
-        call.result_count = 0;
+        call.result_count = self.expected as u32;
         call.start = 0;
         call.end = 0;
     }
@@ -280,9 +289,15 @@ impl<'a> Timebox<'a> {
     }
 }
 
+/// The code of an operation that the target offers.
+#[inline]
+fn code(target: &Target, op: Op) -> u8 {
+    target.methods.code(op).expect("only calls that the target offers are made")
+}
+
 #[cold]
 fn broken(call: &abi::il_call, what: String) -> ! {
-    let op = Op::from_code(call.op).map_or("?", Op::name);
+    let op = Op::from_code(call.op).map_or("a method", Op::name);
     abandon(format!("{op} by thread {} {what}", call.thread).into())
 }
 

@@ -22,6 +22,9 @@ const LONG_CALLS: (u64, u64) = (512, 20_000);
 const LONG_ONE_IN: u64 = 32;
 /// With the controlled engine few calls suffice: their interleavings vary.
 const CONTROLLED_CALLS: (u64, u64) = (1, 16);
+/// Fewer where the structure is its own model, as it is called in every order that may explain the
+/// answers.
+const ALONE_CALLS: (u64, u64) = (1, 8);
 
 /// Under rr: so long that time slices end within a round, and short enough for a debugger.
 const RR_CALLS: (u64, u64) = (64, 1024);
@@ -44,6 +47,9 @@ const AMOUNTS_CALLS_MAX: u64 = 64;
 /// (`IL_RESULT_ROOM`).
 const LISTED_MAX: u64 = 64;
 
+/// Words of the arguments or of the result of a method at most.
+const METHOD_WORDS: usize = 256;
+
 /// The parameters of one round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape<'a> {
@@ -61,6 +67,9 @@ pub struct Shape<'a> {
     in_turn: bool,
     /// The model promises nothing of an "empty" answer.
     pub empty_says_nothing: bool,
+    /// The structure is emptied or read in the end. What it holds then is its own affair where it
+    /// is its own model.
+    pub drains: bool,
     /// Each operation with its role and weight; swarm testing leaves some out (Groce et al.,
     /// ISSTA 2012).
     weights: Vec<(Op, Role, u64)>,
@@ -126,6 +135,7 @@ impl<'a> Shape<'a> {
             disturbed,
             block: free.then(|| kind.log_between(BLOCK_CALLS.0, BLOCK_CALLS.1)),
             in_turn,
+            drains: model.is_none_or(|model| !model.kind.is_run()),
             empty_says_nothing: model.is_some_and(|model| model.empty == Empty::None),
             weights: weights(plan, operations, (threads, calls), &mut random),
             keys: scenario.map_or(keys, |scenario| scenario.keys),
@@ -161,11 +171,18 @@ impl<'a> Shape<'a> {
         let offers = |wanted: fn(Op) -> bool| self.weights.iter().any(|(op, ..)| wanted(*op));
         if offers(|op| op == Op::SetRangeList) {
             self.keys.clamp(3, LISTED_MAX) as usize
+        } else if self.offers_methods() {
+            METHOD_WORDS
         } else if offers(is_bulk) || self.scenario.is_some() {
             self.bulk as usize
         } else {
             3
         }
+    }
+
+    /// Whether the target is of no family.
+    pub fn offers_methods(&self) -> bool {
+        self.weights.iter().any(|(op, ..)| matches!(op, Op::Method(_)))
     }
 
     /// Calls of all threads together, at most.
@@ -174,6 +191,16 @@ impl<'a> Shape<'a> {
             Some(scenario) => scenario.threads.iter().map(|calls| calls.len() as u64).sum(),
             None => self.calls.saturating_mul(self.threads.into()),
         }
+    }
+
+    /// The threads in the order in which they make their calls, where that is given.
+    pub fn order(&self) -> &[u32] {
+        self.scenario.map_or(&[], |scenario| &scenario.order)
+    }
+
+    /// Whether the calls are those of the target's sequential model.
+    pub fn of_model(&self) -> bool {
+        self.scenario.is_some_and(|scenario| scenario.of_model)
     }
 
     /// Whether arguments depend on earlier answers.
@@ -220,7 +247,9 @@ fn size(
     let bound = if info.thread_max == 0 { THREADS_MAX as u32 } else { info.thread_max };
     let most = plan.threads.min(bound).max(1);
     let long = !sequential && random.one_in(LONG_ONE_IN);
+    let is_alone = || model(plan, info).is_some_and(|model| model.kind.is_run());
     let range = match plan.engine {
+        Engine::Controlled if is_alone() => ALONE_CALLS,
         Engine::Controlled => CONTROLLED_CALLS,
         Engine::Rr if !sequential => RR_CALLS,
         Engine::Native if long => LONG_CALLS,

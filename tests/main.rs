@@ -8,9 +8,13 @@ mod page;
 mod run;
 mod tidy;
 
-/// How many of `all` random histories a test makes: a tenth, or all of them where the environment
-/// has `INTERLAP_HISTORIES=all`, as for a change of the checkers (`.ci/run`, `make test-long`).
+/// How many of `all` random histories a test makes: a tenth; a third where the environment has
+/// `INTERLAP_HISTORIES=more`, as for a change of the checkers (`.ci/run`); all of them where it has
+/// `all` (`make test-long`).
 fn how_many(all: usize) -> usize {
-    let has_all = std::env::var("INTERLAP_HISTORIES").is_ok_and(|number| number == "all");
-    if has_all { all } else { all.div_ceil(10) }
+    match std::env::var("INTERLAP_HISTORIES").as_deref() {
+        Ok("all") => all,
+        Ok("more") => all.div_ceil(3),
+        _ => all.div_ceil(10),
+    }
 }

@@ -3,6 +3,7 @@
 //! read, which depend on what the thread has seen.
 
 mod transaction;
+mod values;
 
 use interlap::core::operation::{Family, Op, Status};
 use interlap::core::plan::Call;
@@ -11,6 +12,7 @@ use interlap::core::random::Random;
 use super::{AMOUNTS, LISTED_MAX, Shape, adds, removes};
 use crate::library::abi;
 use transaction::Transaction;
+use values::Values;
 
 pub use transaction::TRANSACTION_MAX;
 
@@ -111,6 +113,8 @@ pub struct Caller<'a> {
     /// Appends of a thread to a string at most, so that it always fits the room for results.
     appends_max: i64,
     transaction: Transaction,
+    values: Values,
+    answer: &'a [i64],
 }
 
 impl<'a> Caller<'a> {
@@ -139,12 +143,19 @@ impl<'a> Caller<'a> {
             seen: vec![0; if shape.uses_answers() { shape.keys as usize } else { 0 }],
             appends_max: (i64::from(abi::IL_RESULT_ROOM) - 2) / i64::from(shape.threads),
             transaction: Transaction::None,
+            values: Values::default(),
+            answer: &[],
         }
     }
 
     /// Whether this thread has anything to do in this round.
     pub fn is_idle(&self) -> bool {
         self.scenario.is_none() && self.table.total(Mix::Balanced) == 0
+    }
+
+    /// What the call that came next last is to answer, if a sequential model judges that.
+    pub fn answer(&self) -> &[i64] {
+        self.answer
     }
 
     /// Pause instructions before the first call.
@@ -163,6 +174,7 @@ impl<'a> Caller<'a> {
         if let Some(calls) = &mut self.scenario {
             let call = calls.next()?;
             args.extend_from_slice(&call.args);
+            self.answer = &call.answer;
             return Some(call.op);
         }
         if self.phase_calls == 0 {
@@ -250,6 +262,7 @@ impl<'a> Caller<'a> {
             }
             StoreWrite => args.extend([self.key(), self.value()]),
             StoreBegin | StoreCommit | StoreAbort => {}
+            Method(method) => self.values.draw(method, &mut self.random, self.keys, args),
             // No target offers these.
             LogAppendBatch | LogReadAll | LogRestore => {}
         }
@@ -272,6 +285,9 @@ impl<'a> Caller<'a> {
     pub fn observe(&mut self, op: Op, args: &[i64], status: Status, results: &[i64]) {
         if op.family() == Family::Store {
             self.transaction = self.transaction_after(op, status);
+        }
+        if let (Op::Method(method), Status::Ok) = (op, status) {
+            self.values.observe(method, results);
         }
         if self.scenario.is_some() || self.seen.is_empty() {
             return;

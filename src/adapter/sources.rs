@@ -8,6 +8,10 @@ use super::cache::{Cache, IoError};
 use super::file_state::FileState;
 use super::head::Head;
 
+/// The headers that adapters include, in `ffi/`.
+pub const HEADERS: [&str; 4] =
+    ["interlap.h", "interlap.hpp", "interlap_operations.hpp", "interlap_c.h"];
+
 /// Beside the files in the cache: their states when they were read and found to be right.
 const CHECKED: &str = "checked.json";
 
@@ -125,7 +129,7 @@ fn bundled(&(path, text): &(&'static str, &'static str)) -> Option<Bundled> {
 }
 
 impl Tree {
-    /// The folder of `interlap.h`, `interlap.hpp` and `interlap_c.h`.
+    /// The folder of the [`HEADERS`].
     pub fn ffi(&self) -> PathBuf {
         self.root.join("ffi")
     }

@@ -1,6 +1,7 @@
 //! Finds the function and source line of an address in a library's file.
 //! The debugging information is opened at the first question, and answers are cached.
 
+use crate::adapter::sources::HEADERS;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::fmt;
@@ -186,8 +187,7 @@ impl Frame {
     /// Whether it calls the adapter's methods: it is in a header of interlap, or what a macro of
     /// interlap_c.h makes of a line of the adapter.
     fn is_interlaps(&self) -> bool {
-        let headers = ["interlap.hpp", "interlap.h"];
-        headers.iter().any(|name| self.file.ends_with(name)) || self.symbol == "interlap_calls"
+        HEADERS.iter().any(|name| self.file.ends_with(name)) || self.symbol == "interlap_calls"
     }
 
     /// Whether only the symbol table names it, and as one of those.

@@ -14,6 +14,7 @@ use super::exact::{
     removals, set, set_witness, sizes,
 };
 use super::explanation::{Explanation, OfSearch};
+use super::itself;
 use super::search::{history as search, journal, keyed};
 use super::transactions;
 use super::undecided::Undecided;
@@ -51,6 +52,9 @@ fn checker(kind: Kind) -> Checker {
             Decides(|case| keyed::check(case.history, case.spec, case.limits))
         }
         Kind::RangeSet => DecidesSome(range_set_verdict),
+        Kind::Itself | Kind::Class => {
+            Decides(|case| itself::check(case.history, case.spec, case.limits))
+        }
         Kind::Snapshot | Kind::Serializable => {
             Decides(|case| transactions::check(case.history, case.spec, case.limits))
         }
@@ -276,6 +280,7 @@ pub fn check<H: ?Sized, E: Explains<H>>(history: &H, model: &E, limits: &Limits)
 pub fn by_search(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     match refuse(history, spec) {
         Some(refusal) => Verdict::Inconclusive(refusal),
+        None if spec.kind.is_run() => itself::check(history, spec, limits),
         None if matches!(spec.kind, Kind::Snapshot | Kind::Serializable) => {
             transactions::check(history, spec, limits)
         }

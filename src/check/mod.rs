@@ -10,6 +10,8 @@
 //! - `exact/`: The specialised checkers, one file a structure, and their helpers.
 //! - `explanation`: Says why no order explains the operations of a witness: as data, of which
 //!   `report::explanation` makes sentences.
+//! - `itself`: Checks a history against the structure itself, or a class beside it: by the general
+//!   search over the orders in which its calls were made one at a time.
 //! - `online/`: Checks a history while it happens, and prunes what it need not hold.
 //! - `search/`: The general search: any model, any history, in time exponential in the number of
 //!   operations that overlap.
@@ -27,6 +29,7 @@ mod decide;
 mod evidence;
 mod exact;
 mod explanation;
+mod itself;
 mod online;
 mod search;
 mod sequential;

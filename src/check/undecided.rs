@@ -22,6 +22,10 @@ pub enum Undecided {
     Foreign(Kind, Op),
     /// A stream has no such operation.
     NotOfStreams(Op),
+    /// The calls were not made one at a time, which the model self goes by.
+    NotRunAlone,
+    /// The structure was not called in some orders that may explain the history.
+    OrdersNotRun,
     /// A history of one thread has several.
     SeveralThreads,
     /// A commit may have had any timestamp.

@@ -1,9 +1,13 @@
 //! Histories: for each thread, its operations with their timeboxes and answers.
 //! A trace or another tool's file is decoded into one; checkers, reports and the page read it.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
-use super::operation::{Op, Ops, Status};
+use super::operation::{Op, Status};
+use super::operation_set::Ops;
+use super::sequential_runs::SequentialRuns;
 
 /// End stamp of an operation that never returned.
 pub const NEVER: u64 = u64::MAX;
@@ -76,6 +80,8 @@ pub struct History {
     /// Whether one thread removed everything at the end, after all other calls had returned, until
     /// the structure answered empty. A value that was added and never removed is then lost.
     pub drained: bool,
+    /// What the structure answers to these calls one at a time, where the model is the structure.
+    pub runs: Option<Arc<SequentialRuns>>,
     /// The client that ran alone: it created the structure, and drained it at the end.
     pub drain: Option<u32>,
 }
@@ -336,7 +342,8 @@ impl History {
 
     /// A history with the same settings and no operations.
     pub fn without_threads(&self) -> History {
-        History { threads: Vec::new(), drained: self.drained, drain: self.drain }
+        let (drained, drain, runs) = (self.drained, self.drain, self.runs.clone());
+        History { threads: Vec::new(), drained, drain, runs }
     }
 
     /// The name of the operation's client for people: "thread 2", or "drain".

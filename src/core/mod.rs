@@ -8,6 +8,9 @@
 //! - `journal`: Journals: histories whose operations are of a type of the user's own.
 //! - `machine`: The machine that this program runs on, described for reports.
 //! - `measured`: How often a finding recurs, measured over repeated rounds.
+//! - `method`: Methods: the operations of a structure that is of no family, each known by its
+//!   signature.
+//! - `operation_set`: A set of operations: those that occur in a thread, for example.
 //! - `operation`: The operations: what can be called on a structure, with which arguments and
 //!   answers.
 //! - `outcome`: What a command's exit status says: nothing found, found, not decided, or an error.
@@ -16,8 +19,11 @@
 //! - `random`: Reproducible random numbers: a seed gives the same draws in every build and machine.
 //! - `recorder`: Records the calls of a test or a simulation as they happen, into a journal.
 //! - `scenario`: Makes a scenario, which lists calls, from a recorded history.
+//! - `sequential_runs`: What a structure answered when the calls of a round were made one at a
+//!   time, in several orders.
 //! - `time_limit`: How long work may take, as one value that all its parts look at.
 //! - `tsc`: Decides whether this machine's time stamp counter can stamp timeboxes.
+//! - `value`: Values of methods: their types, and how words of 64 bits stand for them.
 //! - `words`: Calls and their answers in words, as people write them: "dequeue() -> 7".
 
 pub mod answer;
@@ -30,7 +36,9 @@ pub mod journal;
 #[cfg(feature = "fuzzer")]
 pub mod machine;
 pub mod measured;
+pub mod method;
 pub mod operation;
+pub mod operation_set;
 pub mod outcome;
 pub mod paths;
 #[cfg(feature = "fuzzer")]
@@ -39,6 +47,8 @@ pub mod random;
 pub mod recorder;
 #[cfg(feature = "fuzzer")]
 pub mod scenario;
+pub mod sequential_runs;
 pub mod time_limit;
 pub mod tsc;
+pub mod value;
 pub mod words;

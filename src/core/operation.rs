@@ -3,6 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::method::{FIRST_CODE, Method};
+use super::value::{Type, are};
+
 /// The kind of a structure. Each family has a workload generator and a template for adapters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -20,10 +23,12 @@ pub enum Family {
     Kv,
     /// Transactions.
     Store,
+    /// Methods that a target lists, of any meaning.
+    Custom,
 }
 
 impl Family {
-    pub const ALL: [Family; 11] = [
+    pub const ALL: [Family; 12] = [
         Family::Queue,
         Family::Stack,
         Family::Deque,
@@ -35,6 +40,7 @@ impl Family {
         Family::Log,
         Family::Kv,
         Family::Store,
+        Family::Custom,
     ];
 
     pub fn name(self) -> &'static str {
@@ -50,6 +56,7 @@ impl Family {
             Family::Log => "log",
             Family::Kv => "kv",
             Family::Store => "store",
+            Family::Custom => "custom",
         }
     }
 }
@@ -63,21 +70,36 @@ macro_rules! operations {
         )]
         #[serde(rename_all = "kebab-case")]
         #[repr(u8)]
-        pub enum Op { $($variant = $code,)* }
+        pub enum Op {
+            $($variant = $code,)*
+            /// A method that a target lists. Its name in JSON is its signature.
+            #[serde(untagged)]
+            Method(Method) = FIRST_CODE,
+        }
 
         impl Op {
+            /// The operations of families.
             pub const ALL: &'static [Op] = &[$(Op::$variant,)*];
 
             /// The name used in traces, reports and on the command line; unique within a family.
             pub fn name(self) -> &'static str {
-                match self { $(Op::$variant => $name,)* }
+                match self { $(Op::$variant => $name,)* Op::Method(method) => method.name() }
             }
 
             pub fn family(self) -> Family {
-                match self { $(Op::$variant => Family::$family,)* }
+                match self {
+                    $(Op::$variant => Family::$family,)*
+                    Op::Method(_) => Family::Custom,
+                }
             }
 
-            /// The operation with this `il_op` code.
+            /// The `il_op` code; of every method that of the first.
+            #[inline]
+            pub const fn code(self) -> u8 {
+                match self { $(Op::$variant => $code,)* Op::Method(_) => FIRST_CODE }
+            }
+
+            /// The operation of a family with this `il_op` code.
             pub fn from_code(code: u32) -> Option<Op> {
                 match code { $($code => Some(Op::$variant),)* _ => None }
             }
@@ -138,38 +160,6 @@ operations! {
     StoreRemove = 0xb3, Store, "remove";
     StoreCommit = 0xb4, Store, "commit";
     StoreAbort = 0xb5, Store, "abort";
-}
-
-/// A set of operations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ops(u128);
-
-impl Ops {
-    /// The codes of one family differ in the lowest three bits; bits 4 to 7 name the family.
-    #[inline]
-    fn place(op: Op) -> u32 {
-        let code = op as u32;
-        (code >> 4) << 3 | code & 7
-    }
-
-    #[inline]
-    pub fn insert(&mut self, op: Op) {
-        self.0 |= 1 << Ops::place(op);
-    }
-
-    #[inline]
-    pub fn contains(self, op: Op) -> bool {
-        self.0 >> Ops::place(op) & 1 == 1
-    }
-
-    pub fn iter(self) -> impl Iterator<Item = Op> {
-        let mut rest = self.0;
-        std::iter::from_fn(move || {
-            let place = (rest != 0).then(|| rest.trailing_zeros())?;
-            rest &= rest - 1;
-            Op::from_code((place >> 3) << 4 | place & 7)
-        })
-    }
 }
 
 /// The kind of a call's answer.
@@ -272,6 +262,7 @@ impl Op {
     fn arguments(self) -> Count {
         match self {
             op if op.counts_values() => Count::Exactly(0),
+            Op::Method(_) => Count::Any,
             Op::Dequeue | Op::Pop | Op::DequeTake | Op::DequeSteal | Op::PriorityPoll => {
                 Count::Exactly(0)
             }
@@ -345,6 +336,8 @@ impl Op {
             Op::StoreBegin => &[(Status::Ok, AtMost(1))],
             Op::StoreWrite => &[(Status::Ok, Exactly(0)), (Status::Failed, Exactly(0))],
             Op::StoreCommit => &[(Status::Ok, AtMost(1)), (Status::Failed, Exactly(0))],
+            // A result, or the type of an exception.
+            Op::Method(_) => &[(Status::Ok, Any), (Status::Failed, Any)],
             Op::StoreRemove => &[
                 (Status::Ok, Exactly(0)),
                 (Status::Empty, Exactly(0)),
@@ -387,6 +380,7 @@ impl Op {
             (Status::Failed, MapGet | StoreRead | SetSelect) => "absent",
             (Status::Failed, MapPut) => "was absent",
             (Status::Failed, DequeueBulk) => "too few inside",
+            (Status::Failed, Method(_)) => "exception",
             (Status::Empty, StoreRemove) => "absent",
             (Status::Empty, LogRead) => "nothing yet",
             (Status::Pending, _) => "never returned",
@@ -399,6 +393,11 @@ impl Op {
     pub fn validate(self, args: &[i64], status: Status, results: &[i64]) -> Result<(), String> {
         if !self.arguments().admits(args.len()) {
             return Err(format!("{} with {} arguments", self.name(), args.len()));
+        }
+        if let Op::Method(method) = self
+            && !are(method.arguments(), args)
+        {
+            return Err(format!("{} with other arguments", method.text()));
         }
         if status.is_open() {
             return match results.len() {
@@ -414,6 +413,11 @@ impl Op {
             return Err(format!("{name} answered {} with {n} results", status.name()));
         }
         match self {
+            Op::Method(method) => match status {
+                Status::Failed if are(&[Type::String], results) => Ok(()),
+                Status::Ok if are(std::slice::from_ref(method.result()), results) => Ok(()),
+                _ => Err(format!("{} answered what is no such result", method.text())),
+            },
             Op::DequeueBulk if status == Status::Ok && results.is_empty() && args[0] > 0 => {
                 Err("dequeue_bulk answered ok with no value".to_string())
             }
@@ -426,6 +430,38 @@ impl Op {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// Operations of families as their codes, and methods as their signatures.
+pub mod coded {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    use super::{Method, Op};
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum Coded {
+        Code(u8),
+        Method(Method),
+    }
+
+    pub fn serialize<S: Serializer>(ops: &[Op], serializer: S) -> Result<S::Ok, S::Error> {
+        let coded = ops.iter().map(|op| match op {
+            Op::Method(method) => Coded::Method(*method),
+            op => Coded::Code(op.code()),
+        });
+        coded.collect::<Vec<Coded>>().serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Op>, D::Error> {
+        let coded = Vec::<Coded>::deserialize(deserializer)?;
+        let ops = coded.into_iter().map(|coded| match coded {
+            Coded::Method(method) => Ok(Op::Method(method)),
+            Coded::Code(code) => Op::from_code(code.into())
+                .ok_or_else(|| D::Error::custom(format!("no operation has the code {code:#x}"))),
+        });
+        ops.collect()
     }
 }
 
@@ -499,20 +535,10 @@ mod tests {
     #[test]
     fn codes_and_names_are_unique_and_round_trip() {
         for &op in Op::ALL {
-            assert_eq!(Op::from_code(op as u32), Some(op));
+            assert_eq!(Op::from_code(op.code().into()), Some(op));
             assert_eq!(Op::from_name(op.family(), op.name()), Some(op));
         }
         assert_eq!(Op::from_code(0), None);
-    }
-
-    #[test]
-    fn a_set_of_operations_holds_what_was_inserted() {
-        for &op in Op::ALL {
-            let mut ops = Ops::default();
-            ops.insert(op);
-            assert!(ops.iter().eq([op]));
-            assert!(Op::ALL.iter().all(|other| ops.contains(*other) == (*other == op)));
-        }
     }
 
     #[test]

@@ -207,6 +207,13 @@ pub struct Scenario {
     /// One call at a time, each compared with the sequential object.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sequential: bool,
+    /// The threads whose next call is made, one after the other, where that is not left to a
+    /// policy. Only of sequential scenarios of the controlled engine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub order: Vec<u32>,
+    /// The calls are those of the target's sequential model.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_model: bool,
     /// Native threads run free: no stamps between the calls of a thread.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub free: bool,
@@ -224,9 +231,16 @@ pub const WARM_UP_ROUNDS: u64 = 16;
 pub struct Call {
     pub op: Op,
     pub args: Vec<i64>,
+    /// The results that a sequential model is to judge.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answer: Vec<i64>,
 }
 
 impl Call {
+    pub fn new(op: Op, args: impl Into<Vec<i64>>) -> Call {
+        Call { op, args: args.into(), answer: Vec::new() }
+    }
+
     /// How many values the call carries or asks for.
     pub fn values(&self) -> u64 {
         match (self.op, &self.args[..]) {

@@ -22,8 +22,7 @@ pub fn from_part(history: &History, callers: u32, keep: impl Fn(OperationId) -> 
     for client in history.clients() {
         let ids = history.program_order(client).into_iter();
         let ids = ids.filter(|id| client >= callers || keep(*id));
-        let calls =
-            ids.map(|id| Call { op: history.operation(id).op, args: history.args(id).to_vec() });
+        let calls = ids.map(|id| Call::new(history.operation(id).op, history.args(id)));
         threads.get_mut(client as usize).unwrap_or(&mut drain).extend(calls);
     }
     use Op::{KvGet, MapGet, SetContains, SetRemove, StoreRead};
@@ -36,6 +35,8 @@ pub fn from_part(history: &History, callers: u32, keep: impl Fn(OperationId) -> 
         keys: keys.map_or(0, |keys| keys.max(0) as u64),
         values: values.unwrap_or(0).max(VALUES_MIN),
         sequential: false,
+        order: Vec::new(),
+        of_model: false,
         free: history.has_blocks(),
         schedule: None,
     }

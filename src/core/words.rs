@@ -2,6 +2,7 @@
 
 use super::history::{History, OperationId};
 use super::operation::{Op, Status, listed};
+use super::value::{Type, all};
 
 /// How a value is shown: as a number, or as what the number stands for.
 pub type Shown<'a> = &'a dyn Fn(i64) -> String;
@@ -20,7 +21,11 @@ pub fn operation(history: &History, id: OperationId, shown: Shown) -> String {
 
 /// "push(7)". A long list of values is shortened.
 pub fn call(op: Op, args: &[i64], shown: Shown) -> String {
-    format!("{}({})", op.name(), listed(args.iter().map(|value| shown(*value))))
+    let args = match op {
+        Op::Method(method) => method.shown_arguments(args).unwrap_or_else(|_| list(args)),
+        _ => listed(args.iter().map(|value| shown(*value))),
+    };
+    format!("{}({args})", op.name())
 }
 
 /// "ok", "3, 4", "never returned". A long list of values is shortened.
@@ -51,7 +56,11 @@ pub fn answer_without(
 
 /// "push(7)", with all values.
 pub fn call_in_full(history: &History, id: OperationId) -> String {
-    format!("{}({})", history.operation(id).op.name(), list(history.args(id)))
+    let (op, args) = (history.operation(id).op, history.args(id));
+    match op {
+        Op::Method(_) => call(op, args, &number),
+        _ => format!("{}({})", op.name(), list(args)),
+    }
 }
 
 /// "ok", "3, 4", "absent", with all values; none for a call that never returned.
@@ -62,6 +71,34 @@ pub fn answer_in_full(history: &History, id: OperationId) -> Option<String> {
 }
 
 fn answer_with(op: Op, status: Status, results: &[i64], list: &dyn Fn(&[i64]) -> String) -> String {
+    if let Op::Method(method) = op
+        && !results.is_empty()
+    {
+        return match status {
+            Status::Failed => all(&[Type::String], results).map(|of| of.trim_matches('"').into()),
+            _ => method.shown_result(results),
+        }
+        .map(
+            |words: String| {
+                if status == Status::Failed { format!("throws {words}") } else { words }
+            },
+        )
+        .unwrap_or_else(|_| list(results));
+    }
+    answer_by_list(op, status, results, list)
+}
+
+/// The answer of a method whose types are not at hand: the words of its result.
+pub fn answer_of_words(op: Op, status: Status, results: &[i64]) -> String {
+    answer_by_list(op, status, results, &list)
+}
+
+fn answer_by_list(
+    op: Op,
+    status: Status,
+    results: &[i64],
+    list: &dyn Fn(&[i64]) -> String,
+) -> String {
     match (status, results) {
         (status, []) => op.answer_word(status).to_string(),
         (Status::Ok, values) => list(values),

@@ -3,8 +3,10 @@
 use std::fmt::Write;
 
 use crate::core::history::{History, OperationId};
+use crate::core::method::Methods;
 use crate::core::operation::{Op, Status};
-pub use crate::core::words::{answer_in_full as answer, call_in_full as call};
+pub use crate::core::words::call_in_full as call;
+use crate::core::words::{answer_in_full, answer_of_words};
 
 /// A text as a literal of C.
 pub fn literal(text: &str) -> String {
@@ -19,9 +21,20 @@ fn value(number: i64) -> String {
     }
 }
 
+/// The answer as the program prints it, which knows no types: of a method, the words of its result.
+pub fn answer(history: &History, id: OperationId) -> Option<String> {
+    let operation = history.operation(id);
+    match operation.op {
+        Op::Method(_) if operation.status != Status::Pending => {
+            Some(answer_of_words(operation.op, operation.status, history.results(id)))
+        }
+        _ => answer_in_full(history, id),
+    }
+}
+
 /// A call through the contract: `call(0, local, 0x20, 1, (int64_t)7)`.
-pub fn contract_call(history: &History, id: OperationId, thread: u32) -> String {
-    let (op, args) = (history.operation(id).op as u8, history.args(id));
+pub fn contract_call(history: &History, methods: &Methods, id: OperationId, thread: u32) -> String {
+    let (op, args) = (code(methods, history.operation(id).op), history.args(id));
     let mut words = format!("call({thread}, local, {op:#x}, {}", args.len());
     for arg in args {
         write!(words, ", (int64_t){}", value(*arg)).expect("writing to a string");
@@ -29,11 +42,15 @@ pub fn contract_call(history: &History, id: OperationId, thread: u32) -> String 
     words + ")"
 }
 
+fn code(methods: &Methods, op: Op) -> u8 {
+    methods.code(op).expect("the calls of a round are those of its target")
+}
+
 /// The codes of `il_status`.
 const STATUSES: u32 = Status::Done as u32 + 1;
 
 /// A table in C: the words of each operation by status.
-pub fn words_by_status(ops: &[Op]) -> String {
+pub fn words_by_status(ops: &[Op], methods: &Methods) -> String {
     let mut rows = String::new();
     for op in ops {
         let word = |code| match Status::from_code(code) {
@@ -42,7 +59,7 @@ pub fn words_by_status(ops: &[Op]) -> String {
         };
         let quoted = |code| format!("\"{}\"", word(code));
         let words: Vec<String> = (0..STATUSES).map(quoted).collect();
-        writeln!(rows, "    {{{:#x}, {{{}}}}},", *op as u8, words.join(", "))
+        writeln!(rows, "    {{{:#x}, {{{}}}}},", code(methods, *op), words.join(", "))
             .expect("writing to a string");
     }
     format!(

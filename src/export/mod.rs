@@ -172,11 +172,11 @@ impl<'a> Material<'a> {
             );
         }
         let source = Source::read(&build.adapter)?;
-        let of_language = match Language::from_path(&build.adapter)? {
-            Language::C => "interlap_c.h",
-            Language::Cpp => "interlap.hpp",
+        let of_language: &[&str] = match Language::from_path(&build.adapter)? {
+            Language::C => &["interlap.h", "interlap_c.h"],
+            Language::Cpp => &["interlap.h", "interlap.hpp", "interlap_operations.hpp"],
         };
-        let contract = ["interlap.h", of_language].map(|name| -> Result<Written> {
+        let contract = of_language.iter().map(|name| -> Result<Written> {
             let text = std::fs::read_to_string(build.contract.join(name))?;
             Ok((Path::new(CONTRACT).join(name), text))
         });

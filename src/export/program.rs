@@ -8,6 +8,7 @@ use super::turns::{Point, Turn};
 use super::{Runtime, calls};
 use crate::core::columns;
 use crate::core::history::OperationId;
+use crate::core::method::Methods;
 use crate::core::operation::Op;
 use crate::finding::interleaving::{Interleaving, RowKind};
 use crate::finding::{Failure, Stored};
@@ -61,7 +62,7 @@ impl Program<'_> {
         text += INCLUDES;
         text += &self.constants();
         text += include_str!("code/directory.c");
-        text += &calls::words_by_status(&self.ops());
+        text += &calls::words_by_status(&self.ops(), &self.methods());
         text += include_str!("code/table.c");
         text += "static void has_returned(int thread);\n\n";
         text += include_str!("code/common.c");
@@ -75,6 +76,10 @@ impl Program<'_> {
             text += include_str!("code/filling.c");
         }
         text
+    }
+
+    fn methods(&self) -> Methods {
+        Methods::among(self.stored.hello.target.operations.iter().copied())
     }
 
     pub fn symptom(&self) -> Symptom {
@@ -253,7 +258,7 @@ impl Program<'_> {
         let others = (0..count).filter(|other| *other != client && client < count);
         let mut waited: Vec<_> =
             others.map(|other| (other, history.program_order(other), 0)).collect();
-        let mut text = String::new();
+        let (mut text, methods) = (String::new(), self.methods());
         for (number, id) in (1..).zip(history.program_order(client)) {
             let start = history.operation(id).start;
             if client < count {
@@ -271,7 +276,7 @@ impl Program<'_> {
             let answer = calls::answer(history, id);
             let answer = answer.unwrap_or_else(|| "(does not return)".to_string());
             let (called, answer) =
-                (calls::contract_call(history, id, client), calls::literal(&answer));
+                (calls::contract_call(history, &methods, id, client), calls::literal(&answer));
             writeln!(text, "    check({client}, {words}, {called}, {answer});")
                 .expect("writing to a string");
         }

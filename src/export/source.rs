@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 
 use super::Written;
 use crate::adapter::includes;
+use crate::adapter::sources;
 
 /// The directory of the copies.
 const DIRECTORY: &str = "adapter";
@@ -79,7 +80,7 @@ fn header_beside(line: &str, file: &Path) -> Option<PathBuf> {
 }
 
 fn is_contract(name: &str) -> bool {
-    matches!(name.rsplit('/').next(), Some("interlap.h" | "interlap.hpp" | "interlap_c.h"))
+    name.rsplit('/').next().is_some_and(|name| sources::HEADERS.contains(&name))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The interleaving of a finding: a table of what its threads did, step by step.
 //! `crate::explain` makes it, `crate::report` draws it.
 
+use crate::adapter::sources;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -175,7 +176,7 @@ impl Place {
     /// Whether it lies in a header of interlap, which calls the target.
     pub fn is_of_interlap(&self) -> bool {
         let name = self.in_library().file.file_name();
-        name.is_some_and(|name| name == "interlap.hpp" || name == "interlap_c.h")
+        name.and_then(|name| name.to_str()).is_some_and(|name| sources::HEADERS.contains(&name))
     }
 
     /// The line that people look for: the library's line that calls a wrapper, or the line itself.

@@ -23,16 +23,15 @@ const SIDES: [(&[Op], &[Op]); 6] = {
 /// Shorter names have too many others that differ by a letter.
 const LIKE_MIN: usize = 4;
 
-/// What is to be said about an adapter with operations of these codes, and with a class of its own
+/// What is to be said about an adapter with these operations, and with a class of its own
 /// unless it is `bundled`.
 ///
 /// # Errors
 /// If a method that is never called has almost the name of an operation.
-pub fn warnings(codes: &[u32], types: Option<&Types>) -> Result<Vec<Warning>> {
-    let offered: Vec<Op> = codes.iter().filter_map(|code| Op::from_code(*code)).collect();
+pub fn warnings(offered: &[Op], types: Option<&Types>) -> Result<Vec<Warning>> {
     let uncalled = types.map(Types::uncalled_methods).unwrap_or_default();
     for method in &uncalled {
-        if let Some(op) = meant(method, &offered) {
+        if let Some(op) = meant(method, offered) {
             bail!(
                 "method {method} is never called. If {op} was meant, rename it; if not, make it \
                  private"
@@ -41,7 +40,7 @@ pub fn warnings(codes: &[u32], types: Option<&Types>) -> Result<Vec<Warning>> {
     }
     let uncalled: Vec<String> = uncalled.into_iter().map(str::to_string).collect();
     let never_called = (!uncalled.is_empty()).then_some(Warning::NeverCalled(uncalled));
-    Ok(never_called.into_iter().chain(one_sided(&offered, types.is_none())).collect())
+    Ok(never_called.into_iter().chain(one_sided(offered, types.is_none())).collect())
 }
 
 /// The operation that is missing, and that a method was almost named as.

@@ -7,6 +7,8 @@
 //! - `contract`: The trait `Model`: a sequential object that histories are checked against.
 //! - `counted`: A container that also says how many values it holds.
 //! - `counter`: Sequential object for the model counter: a number that calls add to and read.
+//! - `itself`: The models self and class: what the structure itself, or a class beside it, answers
+//!   when its calls are made one at a time.
 //! - `log`: Sequential object for the model log: records, each appended at the next position.
 //! - `object`: Calls on the bundled models, and what each call adds, removes or may change.
 //! - `ordered`: Sequential object for the model range-set: a set that counts, ranks and lists its
@@ -25,6 +27,7 @@ mod cell;
 mod contract;
 mod counted;
 mod counter;
+mod itself;
 mod log;
 mod object;
 mod ordered;
@@ -46,6 +49,7 @@ pub use cell::{Cell, Dictionary, Effect, key, returns_value};
 pub use contract::Model;
 pub use counted::{Claim, Counted, Counts};
 pub use counter::Counter;
+pub use itself::Itself;
 pub use log::Log;
 pub use object::{Call, Expect, Expected, added, removed_max, taken_up_to};
 pub use ordered::{OrderedSet, bounds};
@@ -86,6 +90,10 @@ pub enum Kind {
     /// Transactions each of which takes effect at one instant of its timebox (strict
     /// serializability).
     Serializable,
+    /// The structure itself, called by one thread at a time.
+    Itself,
+    /// A sequential class beside the adapter.
+    Class,
 }
 
 /// What an "empty" answer promises, weakest first. Each promise includes the ones before it.
@@ -169,7 +177,7 @@ const BULK: [(&str, Bulk); 3] =
     [("element", Bulk::Element), ("run", Bulk::Run), ("atomic", Bulk::Atomic)];
 
 impl Kind {
-    pub const ALL: [Kind; 16] = [
+    pub const ALL: [Kind; 18] = [
         Kind::FifoPerProducer,
         Kind::Fifo,
         Kind::FifoRelaxed,
@@ -186,6 +194,8 @@ impl Kind {
         Kind::Log,
         Kind::Snapshot,
         Kind::Serializable,
+        Kind::Itself,
+        Kind::Class,
     ];
 
     pub fn name(self) -> &'static str {
@@ -206,6 +216,8 @@ impl Kind {
             Kind::Log => "log",
             Kind::Snapshot => "snapshot",
             Kind::Serializable => "serializable",
+            Kind::Itself => "self",
+            Kind::Class => "class",
         }
     }
 
@@ -223,6 +235,7 @@ impl Kind {
             Kind::Counter => Family::Counter,
             Kind::Log => Family::Log,
             Kind::Snapshot | Kind::Serializable => Family::Store,
+            Kind::Itself | Kind::Class => Family::Custom,
         }
     }
 
@@ -231,6 +244,7 @@ impl Kind {
         const POOL: [Family; 3] = [Family::Queue, Family::Stack, Family::Deque];
         match self {
             Kind::Pool => &POOL,
+            Kind::Itself => &Family::ALL,
             _ => Family::ALL
                 .iter()
                 .find(|family| **family == self.family())
@@ -250,6 +264,12 @@ impl Kind {
     pub fn is_container(self) -> bool {
         let families = [Family::Queue, Family::Stack, Family::Deque, Family::PriorityQueue];
         families.contains(&self.family())
+    }
+
+    /// Whether what is right is what an object in the library of the target answers to calls one
+    /// at a time (`core::sequential_runs`).
+    pub fn is_run(self) -> bool {
+        matches!(self, Kind::Itself | Kind::Class)
     }
 
     fn has_bulk(self) -> bool {

@@ -44,6 +44,8 @@ pub enum Expected {
     List(Vec<i64>),
     /// Any of the values from the first to the second.
     Between(i64, i64),
+    /// Of the model self; [`Status::Pending`] where the call could not be made.
+    Answer(Status, Vec<i64>),
     EmptyString,
     /// A string that none of the history's gets found.
     OtherString,
@@ -108,7 +110,7 @@ impl Op {
     pub fn adds(self) -> bool {
         use Op::*;
         const ADDS: [bool; 256] = table(&[Enqueue, EnqueueBulk, Push, DequePush, PriorityInsert]);
-        ADDS[self as u8 as usize]
+        ADDS[self.code() as usize]
     }
 
     /// Whether the operation removes values from a queue of any kind, a stack or a deque.
@@ -117,7 +119,7 @@ impl Op {
         use Op::*;
         const REMOVES: [bool; 256] =
             table(&[Dequeue, DequeueBulk, Pop, DequeTake, DequeSteal, PriorityPoll]);
-        REMOVES[self as u8 as usize]
+        REMOVES[self.code() as usize]
     }
 }
 
@@ -126,7 +128,7 @@ impl Op {
 const fn table(ops: &[Op]) -> [bool; 256] {
     let (mut table, mut at) = ([false; 256], 0);
     while at < ops.len() {
-        table[ops[at] as usize] = true;
+        table[ops[at].code() as usize] = true;
         at += 1;
     }
     table

@@ -181,7 +181,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     fn scenario(threads: usize) -> Scenario {
-        let calls = |thread| vec![Call { op: Op::Push, args: vec![thread as i64] }];
+        let calls = |thread| vec![Call::new(Op::Push, [thread as i64])];
         Scenario { threads: (0..threads).map(calls).collect(), ..Scenario::default() }
     }
 

@@ -85,7 +85,7 @@ mod tests {
     use crate::core::operation::Op;
 
     fn pushes() -> Scenario {
-        let call = |value| Call { op: Op::Push, args: vec![value] };
+        let call = |value| Call::new(Op::Push, [value]);
         let threads = (0..4).map(|thread| (1..=5).map(|n| call(10 * thread + n)).collect());
         Scenario { threads: threads.collect(), values: 1, ..Scenario::default() }
     }

@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     fn call(op: Op, args: &[i64]) -> Call {
-        Call { op, args: args.to_vec() }
+        Call::new(op, args)
     }
 
     fn map() -> Scenario {

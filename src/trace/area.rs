@@ -24,6 +24,7 @@
 //! threads are on different cache lines: otherwise every recorded call would wait, inside its
 //! timebox, for the line to arrive from another processor.
 
+use crate::core::method::Methods;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -125,12 +126,14 @@ pub enum Stage {
     Sent = 5,
     /// Between two parts of a round: its threads wait while the records of one part are sent.
     Pause = 6,
+    /// The sequential model of the target is called.
+    Model = 7,
 }
 
 impl Stage {
     fn from_word(word: u64) -> Stage {
         use Stage::*;
-        [Idle, Create, Calls, Drain, Destroy, Sent, Pause]
+        [Idle, Create, Calls, Drain, Destroy, Sent, Pause, Model]
             .into_iter()
             .find(|stage| *stage as u64 == word)
             .unwrap_or(Idle)
@@ -146,6 +149,7 @@ impl Stage {
             Stage::Destroy => "destroying the structure",
             Stage::Sent => "between two rounds",
             Stage::Pause => "between two parts of a round",
+            Stage::Model => "calling the sequential model",
         }
     }
 }
@@ -306,16 +310,16 @@ impl Snapshot {
     }
 
     /// Whether code of the target is under way that interlap has called.
-    pub fn is_in_target(&self, file: &File) -> bool {
+    pub fn is_in_target(&self, file: &File, methods: &Methods) -> bool {
         let at_edge = || self.edges.iter().any(|edges| edges % 2 == 1);
         let in_call = |thread| {
-            let mut reader = Reader::new(0);
+            let mut reader = Reader::new(0, methods.clone());
             let read = self.thread_records(file, thread);
             // What is damaged is so by the target.
             read.is_ok_and(|bytes| reader.feed(&bytes).is_err() || reader.is_inside_a_call())
         };
         match self.stage {
-            Stage::Create | Stage::Drain | Stage::Destroy => true,
+            Stage::Create | Stage::Drain | Stage::Destroy | Stage::Model => true,
             Stage::Calls => at_edge() || (0..self.records.len()).any(in_call),
             Stage::Idle | Stage::Sent | Stage::Pause => false,
         }
@@ -346,6 +350,7 @@ mod tests {
 
     use super::*;
     use crate::core::history::{Entry, History};
+    use crate::core::method::Methods;
     use crate::core::operation::{Op, Status};
     use crate::trace::records::encode;
 
@@ -354,7 +359,7 @@ mod tests {
         let mut history = History::default();
         let entry = Entry { op: Op::Enqueue, status, start: 1, end: 3, args: &[7], results: &[] };
         history.push(0, entry).expect("it is the first");
-        encode(&history, 0)
+        encode(&history, 0, &Methods::default())
     }
 
     /// Whether code of the target is under way, with these words and records of one thread.
@@ -367,7 +372,7 @@ mod tests {
         }
         let mut file = tempfile::tempfile().expect("a temporary file");
         file.write_all(&[&bytes, records].concat()).expect("it is written");
-        Snapshot::read(&file).expect("a record area").is_in_target(&file)
+        Snapshot::read(&file).expect("a record area").is_in_target(&file, &Methods::default())
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! [`super::wire`] encodes them.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,11 +10,13 @@ use super::judged::{Judged, Judgement};
 use super::trail::Event;
 pub use super::wire::{FrameError, FrameReader, write, write_judged, write_records};
 use crate::core::history::Unit;
+use crate::core::operation::{Op, coded};
 use crate::core::plan::{Clock, Plan};
+use crate::core::sequential_runs::SequentialRuns;
 
 /// Raised whenever a frame or the layout of records changes.
-pub const TRACE_VERSION: u32 = 5;
-/// The first version that can still be read: it lacks blocks of calls.
+pub const TRACE_VERSION: u32 = 6;
+/// The first version that can still be read: it lacks blocks of calls, methods and runs.
 pub const TRACE_VERSION_FIRST: u32 = 4;
 
 /// After so many calls, all threads of a long native round wait while their records are sent as a
@@ -33,6 +36,8 @@ pub enum Frame {
     /// The end of a part of a round: all its calls have returned, and its records were sent. Not in
     /// files.
     Pause(Pause),
+    /// What the structure answers to the calls of the round one at a time.
+    Runs(Arc<SequentialRuns>),
     /// The round is over.
     End(RoundEnd),
     /// A round that was consistent, without its calls. Not in files.
@@ -83,8 +88,9 @@ pub struct TargetInfo {
     pub library: String,
     pub version: String,
     pub model: String,
-    /// Code of each operation offered.
-    pub operations: Vec<u32>,
+    /// Those that it offers. In files operations of families are numbers, and methods signatures.
+    #[serde(with = "coded")]
+    pub operations: Vec<Op>,
     pub thread_max: u32,
     pub capacity: u32,
     pub block_size: u32,

@@ -5,15 +5,18 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use super::frame::{
     self, Frame, FrameError, FrameReader, Hello, PART_CALLS, Pause, RECORDS_BYTES_MAX, Records,
-    RoundEnd, RoundStart,
+    RoundEnd, RoundStart, TargetInfo,
 };
 use super::judged::Judged;
 use super::records::{self, Reader, RecordError, SIZE_MIN};
 use crate::core::files;
 use crate::core::history::{History, Thread};
+use crate::core::method::Methods;
+use crate::core::sequential_runs::SequentialRuns;
 
 /// One round, as recorded.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,14 +82,28 @@ pub enum RoundError {
 /// Collects the frames of the current round.
 #[derive(Default)]
 pub struct Assembler {
+    methods: Methods,
     current: Option<RoundStart>,
     /// Parts of the current round that were returned.
     parts: u64,
+    /// Of the current round.
+    runs: Option<Arc<SequentialRuns>>,
     /// One for each client so far, reused in every round.
     readers: Vec<Reader>,
 }
 
 impl Assembler {
+    /// Of rounds of this target. A "hello" in the frames makes it so, too.
+    pub fn of(target: &TargetInfo) -> Assembler {
+        let methods = Methods::among(target.operations.iter().copied());
+        Assembler { methods, ..Assembler::default() }
+    }
+
+    /// Forgets the current round.
+    pub fn restart(&mut self) {
+        *self = Assembler { methods: std::mem::take(&mut self.methods), ..Assembler::default() };
+    }
+
     /// Whether a round has begun and not ended.
     pub fn is_inside_a_round(&self) -> bool {
         self.current.is_some()
@@ -122,14 +139,17 @@ impl Assembler {
             Frame::Round(start) => {
                 let threads = start.threads.min(super::area::THREADS_MAX as u32);
                 let known = self.readers.len() as u32;
-                self.readers.extend((known..=threads).map(Reader::new));
+                let reader = |client| Reader::new(client, self.methods.clone());
+                self.readers.extend((known..=threads).map(reader));
                 self.readers.iter_mut().for_each(Reader::clear);
-                (self.current, self.parts) = (Some(start), 0);
+                (self.current, self.parts, self.runs) = (Some(start), 0, None);
             }
             Frame::Records(records) => self.records(&records)?,
+            Frame::Runs(runs) => self.runs = Some(runs),
             Frame::End(end) => return self.end(end).map(Some),
             Frame::Pause(_) | Frame::Judged(_) => {}
-            Frame::Hello(_) | Frame::Problem(_) | Frame::Bye(_) => {}
+            Frame::Problem(_) | Frame::Bye(_) => {}
+            Frame::Hello(hello) => *self = Assembler::of(&hello.target),
             Frame::Fault(_) | Frame::Cut(_) => {}
         }
         Ok(None)
@@ -171,7 +191,8 @@ impl Assembler {
             read.map_err(|error| in_round(error, start.round, thread as u32))?;
         }
         threads.retain(|thread: &Thread| !thread.operations().is_empty());
-        let mut history = History { threads, drained, drain: Some(start.threads) };
+        let runs = self.runs.take();
+        let mut history = History { threads, drained, drain: Some(start.threads), runs };
         history.settle();
         Ok(history)
     }
@@ -206,7 +227,7 @@ pub fn read(path: &Path) -> Result<Trace, RoundError> {
         _ => return Err(RoundError::Damaged("the file is empty".to_string())),
     };
     let mut trace = Trace { hello, rounds: Vec::new(), truncated: None };
-    let mut assembler = Assembler::default();
+    let mut assembler = Assembler::of(&trace.hello.target);
     loop {
         match frames.next_frame() {
             Ok(Some(frame)) => trace.rounds.extend(assembler.feed(frame)?),
@@ -235,6 +256,7 @@ pub fn write(path: &Path, hello: &Hello, round: &Round) -> io::Result<()> {
 /// Writes a trace file round by round.
 pub struct Writer<W = BufWriter<File>> {
     file: W,
+    methods: Methods,
 }
 
 impl Writer {
@@ -249,13 +271,17 @@ impl<W: Write> Writer<W> {
     /// equal bytes.
     fn new(mut file: W, hello: &Hello) -> io::Result<Writer<W>> {
         let hello = Hello { area_fd: None, process: None, code: None, ..hello.clone() };
+        let methods = Methods::among(hello.target.operations.iter().copied());
         frame::write(&mut file, &Frame::Hello(Box::new(hello)))?;
-        Ok(Writer { file })
+        Ok(Writer { file, methods })
     }
 
     pub fn add(&mut self, round: &Round) -> io::Result<()> {
         frame::write(&mut self.file, &Frame::Round(round.start.clone()))?;
         self.records(&round.history)?;
+        if let Some(runs) = &round.history.runs {
+            frame::write(&mut self.file, &Frame::Runs(Arc::clone(runs)))?;
+        }
         self.end(&round.end)
     }
 
@@ -278,7 +304,8 @@ impl<W: Write> Writer<W> {
 
     fn records(&mut self, history: &History) -> io::Result<()> {
         for client in history.clients() {
-            for piece in records::encode(history, client).chunks(RECORDS_BYTES_MAX) {
+            let bytes = records::encode(history, client, &self.methods);
+            for piece in bytes.chunks(RECORDS_BYTES_MAX) {
                 let records = Records { thread: client, bytes: piece.to_vec() };
                 frame::write(&mut self.file, &Frame::Records(records))?;
             }

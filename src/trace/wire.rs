@@ -5,6 +5,7 @@
 //! before it are valid.
 
 use std::io::{Read, Write};
+use std::sync::Arc;
 
 use rmp::decode::{NumValueReadError, ValueReadError};
 use rmp::{decode, encode};
@@ -18,7 +19,9 @@ use super::judged::{Answered, Judged, Judgement};
 use super::trail::Event;
 use crate::check::Overlap;
 use crate::core::answer::AnswerKind;
+use crate::core::method::Method;
 use crate::core::operation::Op;
+use crate::core::sequential_runs::SequentialRuns;
 
 /// The first elements of the arrays.
 const ROUND: u8 = 1;
@@ -52,6 +55,7 @@ pub enum FrameError {
 #[derive(Serialize)]
 enum Named<'a> {
     Hello(&'a Hello),
+    Runs(&'a SequentialRuns),
     Fault(&'a Detected),
     Cut(&'a Steps),
     Problem(&'a Problem),
@@ -61,6 +65,7 @@ enum Named<'a> {
 #[derive(Deserialize)]
 enum NamedRead {
     Hello(Box<Hello>),
+    Runs(Box<SequentialRuns>),
     Fault(Detected),
     Cut(Box<Steps>),
     Problem(Problem),
@@ -75,6 +80,7 @@ pub fn write(sink: &mut impl Write, frame: &Frame) -> std::io::Result<()> {
         Frame::End(end) => return write_end(sink, end),
         Frame::Judged(judged) => return write_judged(sink, judged),
         Frame::Hello(hello) => Named::Hello(hello),
+        Frame::Runs(runs) => Named::Runs(runs),
         Frame::Fault(detected) => Named::Fault(detected),
         Frame::Cut(steps) => Named::Cut(steps),
         Frame::Problem(problem) => Named::Problem(problem),
@@ -144,7 +150,10 @@ pub fn write_judged(sink: &mut impl Write, judged: &Judged) -> std::io::Result<(
     number(sink, judged.overlap.overlapping as u64)?;
     encode::write_array_len(sink, judged.answers.len() as u32)?;
     for Answered { op, kind, by_first, by_others } in &judged.answers {
-        number(sink, *op as u32)?;
+        match op {
+            Op::Method(method) => encode::write_str(sink, method.text())?,
+            op => number(sink, op.code())?,
+        }
         number(sink, *kind as u8)?;
         number(sink, *by_first)?;
         number(sink, *by_others)?;
@@ -312,10 +321,16 @@ fn judgement(bytes: &mut &[u8]) -> Result<Judgement, Fail> {
 }
 
 fn answered(bytes: &mut &[u8]) -> Result<Answered, Fail> {
-    let (op, kind): (u32, usize) = (int(bytes)?, int(bytes)?);
-    let damaged = || Fail::Damaged(format!("answer {kind} of operation {op:#x}"));
+    let is_number =
+        bytes.first().is_none_or(|first| *first < 0x80 || *first >= 0xcc && *first < 0xd0);
+    let op = match is_number {
+        true => Op::from_code(int(bytes)?),
+        false => Method::new(&text(bytes)?).ok().map(Op::Method),
+    };
+    let kind: usize = int(bytes)?;
+    let damaged = || Fail::Damaged(format!("answer {kind} of an operation"));
     Ok(Answered {
-        op: Op::from_code(op).ok_or_else(damaged)?,
+        op: op.ok_or_else(damaged)?,
         kind: *AnswerKind::ALL.get(kind).ok_or_else(damaged)?,
         by_first: int(bytes)?,
         by_others: int(bytes)?,
@@ -344,6 +359,7 @@ fn take_named(bytes: &mut &[u8]) -> Result<Frame, Fail> {
     *bytes = source.rest;
     Ok(match named? {
         NamedRead::Hello(hello) => Frame::Hello(hello),
+        NamedRead::Runs(runs) => Frame::Runs(Arc::from(runs)),
         NamedRead::Fault(detected) => Frame::Fault(detected),
         NamedRead::Cut(steps) => Frame::Cut(steps),
         NamedRead::Problem(problem) => Frame::Problem(problem),
@@ -471,7 +487,7 @@ mod tests {
                 library: "x".into(),
                 version: String::new(),
                 model: "fifo".into(),
-                operations: vec![0x10],
+                operations: vec![Op::Enqueue],
                 thread_max: 0,
                 capacity: 0,
                 block_size: 0,

@@ -8,6 +8,7 @@ mod corrupt;
 mod deadline;
 mod examples;
 mod isolation;
+mod itself;
 mod machine;
 mod many_clients;
 mod never_quiescent;

@@ -251,7 +251,9 @@ impl Simulation<'_> {
             Kind::RangeSet | Kind::Counter | Kind::Log | Kind::Kv => {
                 of(&family(self.shape.kind.family()), self.random)
             }
-            Kind::Snapshot | Kind::Serializable => unreachable!("transactions are drawn apart"),
+            Kind::Snapshot | Kind::Serializable | Kind::Itself | Kind::Class => {
+                unreachable!("transactions are drawn apart")
+            }
         }
     }
 

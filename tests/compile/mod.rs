@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use interlap::adapter::cache::Cache;
 use interlap::adapter::compile::{Compiled, Error, Flavour, Request, Toolchain};
-use interlap::adapter::sources::Sources;
+use interlap::adapter::sources::{HEADERS, Sources};
 use tempfile::TempDir;
 
 const CPP: &str = "// A queue of one element.\n\
@@ -39,7 +39,7 @@ impl Place {
     fn toolchain_in(folder: &Path) -> Toolchain {
         let cache = Cache::at(folder.join("the cache")).expect("cache");
         let toolchain = Toolchain::new(cache, Sources::EMBEDDED).expect("toolchain");
-        for header in ["interlap.h", "interlap.hpp", "interlap_c.h"] {
+        for header in HEADERS {
             settle(&toolchain.tree().ffi().join(header));
         }
         toolchain

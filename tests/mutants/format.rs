@@ -1,5 +1,6 @@
 //! The formats of files of which mutants are made.
 
+use interlap::core::method::Methods;
 use interlap::trace::records::Reader;
 
 use super::tree::{Tree, any_number};
@@ -120,13 +121,13 @@ fn changed_words(words: &[String], changes: usize, random: &mut Random) -> Vec<S
 /// The records of a thread: of each call its operation, arguments and start, and then status,
 /// duration and results. Operation and status are texts, because few numbers are known.
 fn unpacked_records(bytes: &[u8]) -> Tree {
-    let mut reader = Reader::new(0);
+    let mut reader = Reader::new(0, Methods::default());
     reader.feed(bytes).expect("records");
     let threads = reader.finish().expect("whole records");
     let values = |values: &[i64]| Tree::List(values.iter().map(|v| Tree::Signed(*v)).collect());
     let calls = threads.iter().flat_map(|thread| thread.entries()).map(|call| {
         let [op, status] =
-            [call.op as u8, call.status as u8].map(|code| Tree::Text(code.to_string()));
+            [call.op.code(), call.status as u8].map(|code| Tree::Text(code.to_string()));
         let before = [op, values(call.args), Tree::Unsigned(call.start)];
         let duration = Tree::Unsigned(call.end.wrapping_sub(call.start));
         let after = [status, duration, values(call.results)];

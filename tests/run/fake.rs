@@ -56,7 +56,7 @@ impl Fake {
             library: "fake".to_string(),
             version: String::new(),
             model: "lifo".to_string(),
-            operations: vec![Op::Push as u32, Op::Pop as u32],
+            operations: vec![Op::Push, Op::Pop],
             thread_max: 0,
             capacity: 0,
             block_size: 0,
@@ -173,7 +173,7 @@ pub fn records(calls: &[(Op, Option<i64>, u64, Option<Status>)]) -> Vec<u8> {
     let mut writer = Writer::new(&mut bytes);
     for (op, value, start, status) in calls {
         let (args, results) = if *op == Op::Push { (*value, None) } else { (None, *value) };
-        writer.call(*op, args.as_slice());
+        writer.call(op.code(), args.as_slice());
         writer.start(*start);
         if let Some(status) = status {
             writer.answer(*status as u8, 1, results.as_slice());

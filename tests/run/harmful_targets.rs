@@ -83,7 +83,7 @@ fn a_target_that_changes_a_recorded_value_is_a_finding() {
     // A record of `enqueue`, its only argument, and some of its stamp.
     let code = "for (; start + 32 < end; start += 8)
                     if (start[0] == ENQUEUE && start[1] == 1 && start[8] != 0) start[2] ^= 64;";
-    let code = code.replace("ENQUEUE", &(Op::Enqueue as u8).to_string());
+    let code = code.replace("ENQUEUE", &Op::Enqueue.code().to_string());
     harms(&with_record_area(&code), Ended::Damaged);
 }
 

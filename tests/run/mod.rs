@@ -9,6 +9,7 @@ mod containers;
 mod controlled;
 mod controlled_environment;
 mod cross_engine;
+mod custom;
 mod debugger;
 mod decisive_steps;
 mod determinism;

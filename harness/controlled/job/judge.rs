@@ -3,16 +3,21 @@
 //! the target has overwritten makes no false alarm, and hides no violation of the sample.
 
 use std::io;
+use std::sync::Arc;
 
 use interlap::check::{self, Limits};
 use interlap::core::history::{History, Thread};
-use interlap::core::plan::Plan;
+use interlap::core::method::Methods;
+use interlap::core::plan::Job;
+use interlap::core::sequential_runs::SequentialRuns;
 use interlap::model::Spec;
-use interlap::trace::frame::{Steps, TargetInfo};
+use interlap::trace::frame::Steps;
 use interlap::trace::judged::{Answered, Judged, Judgement};
 use interlap::trace::records::Reader;
 
+use super::alone::Alone;
 use super::read_only::ReadOnly;
+use crate::library::Target;
 use crate::record::Area;
 use crate::workload::Shape;
 
@@ -28,20 +33,56 @@ struct Rules {
     limits: Limits,
 }
 
-pub struct Judge {
+pub struct Judge<'a> {
     rules: ReadOnly<Rules>,
-    /// Memory that is used again.
+    reader: RoundReader,
+    /// Where the structure is its own model.
+    alone: Option<Alone<'a>>,
+}
+
+/// Reads the records of a round, into memory that is used again.
+pub struct RoundReader {
     reader: Reader,
     history: History,
     unused: Vec<Thread>,
 }
 
-impl Judge {
-    /// None if the main program judges all rounds.
-    pub fn new(plan: &Plan, target: &TargetInfo) -> io::Result<Option<Judge>> {
-        let model = plan.model.as_ref().unwrap_or(&target.model);
+impl RoundReader {
+    pub fn new(methods: &Methods) -> RoundReader {
+        let reader = Reader::new(0, methods.clone());
+        RoundReader { reader, history: History::default(), unused: Vec::new() }
+    }
+
+    /// The calls of a round that is over. None if they are not all of calls that returned.
+    pub fn read(&mut self, threads: u32, area: &mut Area) -> Option<&mut History> {
+        self.unused.append(&mut self.history.threads);
+        (self.history.drained, self.history.drain) = (false, Some(threads));
+        self.history.runs = None;
+        for client in 0..=threads {
+            let records = area.records(client);
+            if records.is_empty() {
+                continue;
+            }
+            self.reader.restart(client, self.unused.pop().unwrap_or_default());
+            let read = self.reader.feed(records);
+            let thread = self.reader.take_returned().filter(|_| read.is_ok())?;
+            self.history.threads.push(thread);
+        }
+        Some(&mut self.history)
+    }
+}
+
+impl<'a> Judge<'a> {
+    /// None if the main program judges all rounds. It never does where the structure is its own
+    /// model.
+    pub fn new(job: &'a Job, target: &'a Target) -> io::Result<Option<Judge<'a>>> {
+        let model = job.plan.model.as_ref().unwrap_or(&target.info.model);
         // The main program says what is wrong with the name.
-        let Ok(model) = model.parse() else { return Ok(None) };
+        let Ok(model) = model.parse::<Spec>() else { return Ok(None) };
+        let alone = model.kind.is_run().then(|| Alone::new(job, target, model.kind));
+        if !job.judges && alone.is_none() {
+            return Ok(None);
+        }
         let limits = Limits {
             configurations_max: CONFIGURATIONS_MAX,
             steps_max: STEPS_MAX,
@@ -50,48 +91,59 @@ impl Judge {
         };
         Ok(Some(Judge {
             rules: ReadOnly::new(Rules { model, limits })?,
-            reader: Reader::new(0),
-            history: History::default(),
-            unused: Vec::new(),
+            reader: RoundReader::new(&target.methods),
+            alone,
         }))
     }
 
-    /// Judges a round that is over. None where the main program is to.
-    pub fn judge(&mut self, shape: &Shape, drained: bool, area: &mut Area) -> Option<Judgement> {
+    /// Judges a round that is over. None where the main program is to. Where the structure is its
+    /// own model, other calls are recorded in `area` after that.
+    ///
+    /// # Errors
+    /// If the structure could not be made again.
+    pub fn judge(
+        &mut self,
+        shape: &Shape,
+        drained: bool,
+        area: &mut Area,
+    ) -> Result<Option<Judgement>, String> {
         let is_long = shape.operations() > OPERATIONS_MAX;
-        if shape.sequential || is_long || !self.read(shape.threads, drained, area) {
-            return None;
+        if is_long || shape.sequential && self.alone.is_none() {
+            return Ok(None);
         }
+        let Some(history) = self.reader.read(shape.threads, area) else { return Ok(None) };
+        history.drained = drained;
         let Rules { model, limits } = self.rules.get();
-        Judgement::of(&check::check(&self.history, model, limits))
+        let verdict = match &mut self.alone {
+            Some(alone) => alone.decide((shape, history), (model, limits), area)?,
+            None => check::check(history, model, limits),
+        };
+        Ok(Judgement::of(&verdict))
     }
 
-    /// Reads the records of a round. Returns false if they are not all of calls that returned.
-    fn read(&mut self, threads: u32, drained: bool, area: &mut Area) -> bool {
-        self.unused.append(&mut self.history.threads);
-        (self.history.drained, self.history.drain) = (drained, Some(threads));
-        for client in 0..=threads {
-            let records = area.records(client);
-            if records.is_empty() {
-                continue;
-            }
-            self.reader.restart(client, self.unused.pop().unwrap_or_default());
-            let read = self.reader.feed(records);
-            match self.reader.take_returned().filter(|_| read.is_ok()) {
-                Some(thread) => self.history.threads.push(thread),
-                None => return false,
-            }
-        }
-        true
+    /// Whether the structure is its own model.
+    pub fn is_alone(&self) -> bool {
+        self.alone.is_some()
+    }
+
+    /// What was run for the round that was judged last, one call at a time.
+    pub fn runs(&self) -> Option<&Arc<SequentialRuns>> {
+        self.reader.history.runs.as_ref()
+    }
+
+    /// Whether threads of the target outlived a run of one call at a time.
+    pub fn left_running(&self) -> bool {
+        self.alone.as_ref().is_some_and(|alone| alone.left_running)
     }
 
     /// What is counted of the round that was judged last.
     pub fn judged(&self, shape: &Shape, steps: Steps) -> Judged {
+        let history = &self.reader.history;
         Judged {
             round: shape.round,
             threads: shape.threads,
-            overlap: check::overlap(&self.history),
-            answers: Answered::count(&self.history, shape.threads),
+            overlap: check::overlap(history),
+            answers: Answered::count(history, shape.threads),
             steps,
         }
     }

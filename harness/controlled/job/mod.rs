@@ -3,10 +3,12 @@
 //! - `load`: loads the target; registers the functions that the engine calls
 //! - `rounds`: the rounds of a job, each from the same state
 //! - `round`: one round: create, call, drain, destroy
+//! - `alone`: calls the structure one call at a time, where it is its own model
 //! - `judge`: judges short rounds in this process
 //! - `read_only`: a value that can only be read
 //! - `last_words`: what is sent before a process under control ends
 
+mod alone;
 mod judge;
 mod last_words;
 mod load;

@@ -21,6 +21,8 @@ use crate::workload::{Caller, Shape, adds};
 
 /// Calls in a row that a target may answer "unsupported" before a thread gives up.
 const UNSUPPORTED_MAX: u64 = 1_000;
+/// The same of methods, which throw an exception for that.
+const SKIPPED_MAX: u64 = 16;
 /// More arguments than most calls have.
 const ARGS_INLINE: usize = 16;
 
@@ -37,11 +39,17 @@ struct Round<'a> {
     inside: Cell<i64>,
     drained: Cell<bool>,
     problem: Cell<Option<String>>,
+    /// How many calls of the scenario's order are over.
+    turns: Cell<usize>,
+    /// The first of them that the target refused as unsupported.
+    refused: Cell<Option<usize>>,
 }
 
 /// A round that came to its end.
 pub struct Done {
     pub drained: bool,
+    /// The first call of the scenario's order that the target refused as unsupported.
+    pub refused: Option<usize>,
     pub counted: engine::Counts,
 }
 
@@ -70,13 +78,18 @@ pub fn run(
         inside: Cell::new(0),
         drained: Cell::new(false),
         problem: Cell::new(None),
+        turns: Cell::new(0),
+        refused: Cell::new(None),
     };
     let argument = (&raw const round).cast_mut().cast();
     let counted = engine::run(settings, main_thread, argument)
         .map_err(|error| format!("cannot control: no thread: {error}"))?;
     match round.problem.take() {
         Some(problem) => Err(problem),
-        None => Ok(Done { drained: round.drained.get(), counted }),
+        None => {
+            let (drained, refused) = (round.drained.get(), round.refused.get());
+            Ok(Done { drained, refused, counted })
+        }
     }
 }
 
@@ -102,10 +115,11 @@ impl<'a> Round<'a> {
     fn carry_out(&'a self, argument: *mut c_void) -> Result<(), String> {
         let (shape, threads) = (self.shape, self.shape.threads);
         fault::set_thread(threads);
-        self.area.set_stage(Stage::Create);
-        let structure = self.target.create(self.directory, self.seed, threads, shape.round)?;
+        self.enter_stage(Stage::Create);
+        let config = (self.seed, threads, shape.round, shape.of_model());
+        let structure = self.target.create(self.directory, config)?;
         self.structure.set((&raw const structure).cast());
-        self.area.set_stage(Stage::Calls);
+        self.enter_stage(Stage::Calls);
         for thread in 0..threads as usize {
             engine::start_caller(thread, caller_thread, argument)
                 .map_err(|error| format!("cannot control: no thread: {error}"))?;
@@ -115,12 +129,18 @@ impl<'a> Round<'a> {
                 engine::block(engine::join_key(thread), Wait::Join, None);
             }
         }
-        self.area.set_stage(Stage::Drain);
-        self.drain(&structure);
-        self.area.set_stage(Stage::Destroy);
+        self.enter_stage(Stage::Drain);
+        if shape.drains {
+            self.drain(&structure);
+        }
+        self.enter_stage(Stage::Destroy);
         drop(structure);
         self.area.set_stage(Stage::Idle);
         Ok(())
+    }
+
+    fn enter_stage(&self, stage: Stage) {
+        self.area.set_stage(if self.shape.of_model() { Stage::Model } else { stage });
     }
 
     fn timebox(&self, thread: u32) -> Timebox<'_> {
@@ -140,10 +160,14 @@ impl<'a> Round<'a> {
         let local = structure.enter(thread);
         let calls = if caller.is_idle() { 0 } else { self.shape.calls };
         let (mut made, mut unsupported) = (0, 0);
-        while made < calls && unsupported < UNSUPPORTED_MAX {
+        let throws = self.shape.offers_methods();
+        let unsupported_max = if throws { SKIPPED_MAX } else { UNSUPPORTED_MAX };
+        while made < calls && unsupported < unsupported_max {
             let Some(op) = caller.next(&mut args) else { break };
             // On the stack, whose accesses are not scheduling points.
             let own: SmallVec<[i64; ARGS_INLINE]> = args.as_slice().into();
+            self.await_turn(thread);
+            timebox.expect(caller.answer());
             engine::boundary();
             let outcome = timebox.perform(self.target, structure, &local, op, &own);
             match outcome {
@@ -156,11 +180,28 @@ impl<'a> Round<'a> {
                 Outcome::Unsupported => {
                     caller.withdraw();
                     unsupported += 1;
+                    let first = self.refused.get().unwrap_or(self.turns.get());
+                    self.refused.set(Some(first));
                 }
                 Outcome::NoRoom => break,
             }
+            self.end_turn();
         }
         engine::boundary();
+    }
+
+    /// Waits until the thread is the next in the scenario's order, if it has one.
+    fn await_turn(&self, thread: u32) {
+        while self.shape.order().get(self.turns.get()).is_some_and(|next| *next != thread) {
+            engine::block(self.turns.as_ptr() as usize, Wait::Other, None);
+        }
+    }
+
+    fn end_turn(&self) {
+        self.turns.set(self.turns.get() + 1);
+        if !self.shape.order().is_empty() {
+            engine::wake(self.turns.as_ptr() as usize, usize::MAX);
+        }
     }
 
     fn count_added(&self, op: Op, args: &[i64]) {

@@ -3,10 +3,12 @@
 //! the plan's seed and the round's number.
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use interlap::core::plan::{Heap, Job, MemoryModel, PlainPoints, Plan};
 use interlap::core::random::{Random, mix};
+use interlap::model::{Kind, Spec as Model};
 use interlap::schedule::{Policy, RoundSize, Spec};
 use interlap::trace::area::Stage;
 use interlap::trace::frame::{Bye, Frame, Problem, RoundEnd, RoundStart, Steps, write_judged};
@@ -57,13 +59,11 @@ pub fn rounds(
         Ok(schedules) => schedules,
         Err(error) => return Ok(Frame::Problem(format!("policy: {error}").into())),
     };
-    if let Err(what) = scenario::check(&job.plan, &target.operations) {
+    let fits = scenario::check(&job.plan, &target.operations);
+    if let Err(what) = fits.and_then(|()| has_its_model(job, target)) {
         return Ok(Frame::Problem(what.into()));
     }
-    let mut judge = match job.judges {
-        true => Judge::new(&job.plan, &target.info)?,
-        false => None,
-    };
+    let mut judge = Judge::new(job, target)?;
     let mut frames = Vec::new();
     environment::signals::take_mask_over();
     growth::begin(job);
@@ -81,11 +81,22 @@ pub fn rounds(
             }
         };
         area.set_stage(Stage::Sent);
-        write_round(&shape, &done, judge.as_mut(), area, &mut frames)?;
+        // The next round must not find threads of this one, or mappings that it changed.
+        let mut outlived = done.counted.left_running > 0 || environment::mappings::are_changed();
+        match judge.as_mut().filter(|judge| judge.is_alone()) {
+            Some(judge) if !outlived => {
+                if let Err(problem) = write_with_runs(job, &shape, &done, judge, area, &mut frames)?
+                {
+                    area.flush(pipe)?;
+                    return Ok(growth::problem(problem.into()));
+                }
+                area.set_stage(Stage::Sent);
+                outlived = judge.left_running() || environment::mappings::are_changed();
+            }
+            _ => write_round(&shape, &done, judge.as_mut(), area, &mut frames)?,
+        }
         area.post(&mut frames, pipe)?;
         let grown = growth::check(rounds);
-        // The next round must not find threads of this one, or mappings that it changed.
-        let outlived = done.counted.left_running > 0 || environment::mappings::are_changed();
         if outlived || grown.is_some() {
             area.flush(pipe)?;
             return Ok(Frame::Bye(Bye { next_round: Some(number + job.round_step), grown }));
@@ -93,6 +104,16 @@ pub fn rounds(
     }
     area.flush(pipe)?;
     Ok(Frame::Bye(Bye { next_round: None, grown: None }))
+}
+
+/// An error if the model is a class that the target lacks.
+fn has_its_model(job: &Job, target: &Target) -> Result<(), String> {
+    let model = job.plan.model.as_ref().unwrap_or(&target.info.model);
+    let is_class = model.parse().is_ok_and(|model: Model| model.kind == Kind::Class);
+    match is_class && !target.has_model {
+        true => Err("has no sequential model for the model class: add INTERLAP_MODEL(...)".into()),
+        false => Ok(()),
+    }
 }
 
 /// How the rounds of a plan are scheduled.
@@ -135,7 +156,7 @@ fn one(
 }
 
 /// Restores the state that each round starts from; draws how this one is scheduled.
-fn prepare(job: &Job, shape: &Shape, spec: &Spec) -> RoundSettings {
+pub fn prepare(job: &Job, shape: &Shape, spec: &Spec) -> RoundSettings {
     let control = &job.plan.control;
     let part = |part: u64| mix(job.plan.seed ^ mix(shape.round ^ part));
     let reuse = match control.heap {
@@ -188,23 +209,62 @@ fn delay_of(model: MemoryModel, drawn: u64) -> Option<Delay> {
 fn write_round(
     shape: &Shape,
     done: &round::Done,
-    mut judge: Option<&mut Judge>,
+    judge: Option<&mut Judge>,
     area: &mut Area,
     frames: &mut Vec<u8>,
 ) -> io::Result<()> {
-    // A thread that still runs may hold addresses of blocks that are not scanned.
-    let (leaked_blocks, leaked_bytes) = match done.counted.left_running {
-        0 => leaks::lost(),
-        _ => (0, 0),
+    let steps = steps(done);
+    // Where the structure is its own model, it cannot be called again now.
+    let mut judge = judge.filter(|judge| !judge.is_alone());
+    let judgement = match &mut judge {
+        Some(judge) => judge.judge(shape, done.drained, area).map_err(io::Error::other)?,
+        None => None,
     };
-    let steps = Steps { leaked_blocks, leaked_bytes, ..fault_report::steps(&done.counted) };
-    let judgement = judge.as_mut().and_then(|judge| judge.judge(shape, done.drained, area));
     match judge {
         Some(judge) if judgement == Some(Judgement::Consistent) && !is_sampled(shape.round) => {
             write_judged(frames, &judge.judged(shape, steps))
         }
         _ => write_whole(shape, done.drained, steps, judgement, area, frames),
     }
+}
+
+/// What was counted in a round.
+fn steps(done: &round::Done) -> Steps {
+    // A thread that still runs may hold addresses of blocks that are not scanned.
+    let (leaked_blocks, leaked_bytes) = match done.counted.left_running {
+        0 => leaks::lost(),
+        _ => (0, 0),
+    };
+    Steps { leaked_blocks, leaked_bytes, ..fault_report::steps(&done.counted) }
+}
+
+/// As [`write_round`], where the structure is its own model: with what it answers to the calls one
+/// at a time. An error in words if it cannot be made.
+fn write_with_runs(
+    job: &Job,
+    shape: &Shape,
+    done: &round::Done,
+    judge: &mut Judge,
+    area: &mut Area,
+    frames: &mut Vec<u8>,
+) -> io::Result<Result<(), String>> {
+    let (steps, before) = (steps(done), frames.len());
+    // The records of other runs take their place.
+    write_start(shape, area, frames)?;
+    let judgement = match judge.judge(shape, done.drained, area) {
+        Ok(judgement) => judgement,
+        Err(problem) => return Ok(Err(problem)),
+    };
+    let is_counted = job.judges && !shape.sequential && !is_sampled(shape.round);
+    if is_counted && judgement == Some(Judgement::Consistent) {
+        frames.truncate(before);
+        return write_judged(frames, &judge.judged(shape, steps)).map(Ok);
+    }
+    if let Some(runs) = judge.runs() {
+        interlap::trace::frame::write(frames, &Frame::Runs(Arc::clone(runs)))?;
+    }
+    let judgement = judgement.filter(|_| !shape.sequential);
+    write_end(shape, done.drained, steps, judgement, frames).map(Ok)
 }
 
 fn write_whole(
@@ -215,6 +275,12 @@ fn write_whole(
     area: &mut Area,
     frames: &mut Vec<u8>,
 ) -> io::Result<()> {
+    write_start(shape, area, frames)?;
+    write_end(shape, drained, steps, judgement, frames)
+}
+
+/// The beginning of a round, and its records.
+fn write_start(shape: &Shape, area: &mut Area, frames: &mut Vec<u8>) -> io::Result<()> {
     let start = Frame::Round(RoundStart {
         round: shape.round,
         threads: shape.threads,
@@ -223,7 +289,16 @@ fn write_whole(
         fresh: true,
     });
     interlap::trace::frame::write(frames, &start)?;
-    area.write_records(frames)?;
+    area.write_records(frames)
+}
+
+fn write_end(
+    shape: &Shape,
+    drained: bool,
+    steps: Steps,
+    judgement: Option<Judgement>,
+    frames: &mut Vec<u8>,
+) -> io::Result<()> {
     let steps = Some(Box::new(steps));
     let end = RoundEnd { steps, judgement, ..RoundEnd::new(shape.round, drained) };
     interlap::trace::frame::write(frames, &Frame::End(end))

@@ -63,6 +63,13 @@ pub fn set_library(base: usize, end: usize) {
     BYTES.store(end.saturating_sub(base), Ordering::Relaxed);
 }
 
+/// Counts nothing in the round that has begun, as if it had not.
+pub fn leave_out() {
+    let c = &COVERAGE;
+    c.counts.set(false);
+    c.round.set(c.round.get().wrapping_sub(1));
+}
+
 /// A round begins. Later rounds are counted by their drawn number, not by their own: policies take
 /// turns by the round's number, and each must be counted sometimes.
 pub fn begin(drawn: u64) {

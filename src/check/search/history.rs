@@ -22,8 +22,8 @@ use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{Entry, History, OperationId, Thread};
 use crate::core::operation::Status;
 use crate::model::{
-    Bag, Call, Counted, Counter, Dictionary, Expect, Kind, Log, Model, OrderedSet, Producers,
-    Relaxed, Sequence, Spec, Stream, Texts,
+    Bag, Call, Counted, Counter, Dictionary, Expect, Itself, Kind, Log, Model, OrderedSet,
+    Producers, Relaxed, Sequence, Spec, Stream, Texts,
 };
 
 /// What may be spent on each part of a history of which a shorter witness is sought.
@@ -126,6 +126,7 @@ pub fn with_object<'a, T: Task<'a>>(history: &History, spec: &Spec, task: T) -> 
         Kind::Set | Kind::Map | Kind::Register => task.run(&Dictionary { initial }),
         Kind::FifoRelaxed => task.run(&counted(Relaxed { k: spec.k as usize }, spec)),
         Kind::RangeSet => task.run(&OrderedSet),
+        Kind::Itself | Kind::Class => task.run(&Itself::new(history)),
         Kind::Kv => task.run(&Texts),
         Kind::Counter => task.run(&Counter),
         Kind::Log if crate::check::data::scope::is_stream(history, spec) => task.run(&Stream),

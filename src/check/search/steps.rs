@@ -72,6 +72,9 @@ impl<'a> Steps<'a> {
     pub fn fill(&self, id: OperationId, steps: &mut Few<Step<'a>>) {
         steps.clear();
         let call = call_of(self.history, id);
+        if self.spec.kind.is_run() {
+            return steps.push(Step { call, before: None });
+        }
         let (split, status) = (self.spec.bulk != Bulk::Atomic, call.status);
         match (call.op, status) {
             (_, Status::Full) => {}

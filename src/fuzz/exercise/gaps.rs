@@ -35,13 +35,12 @@ pub struct Gap {
 }
 
 impl Offer {
-    /// `operations` are codes.
     pub fn new<'a>(
-        operations: &[u32],
+        operations: &[Op],
         capacity: u64,
         plans: impl Iterator<Item = &'a Plan>,
     ) -> Offer {
-        let operations: Vec<Op> = operations.iter().filter_map(|op| Op::from_code(*op)).collect();
+        let operations = operations.to_vec();
         let left_out = operations.iter().map(|op| op.name().to_string()).collect();
         let mut offer = Offer { operations, capacity, left_out, ..Offer::default() };
         for plan in plans {
@@ -285,7 +284,7 @@ mod tests {
     fn a_structure_that_stayed_small_never_grew() {
         let plan = Plan::new("x", 1);
         let held = |held_max, capacity| {
-            let offer = Offer::new(&[Op::SetInsert as u32], capacity, [&plan].into_iter());
+            let offer = Offer::new(&[Op::SetInsert], capacity, [&plan].into_iter());
             let insert = answers(Op::SetInsert, AnswerKind::Done, 3);
             let exercise = Exercise {
                 rounds: 1,
@@ -312,7 +311,7 @@ mod tests {
         use Op::*;
         let mut plan = Plan::new("x", 1);
         (plan.keys, plan.weights) = (4, vec![("contains".to_string(), 0)]);
-        let operations = [SetInsert, SetRemove, SetContains].map(|op| op as u32);
+        let operations = [SetInsert, SetRemove, SetContains];
         let offer = Offer::new(&operations, 0, [&plan].into_iter());
         let insert = answers(SetInsert, AnswerKind::Done, 3);
         let remove = answers(SetRemove, AnswerKind::Done, 3);
@@ -349,8 +348,7 @@ mod tests {
         let plan = Plan::new("x", 1);
         let exercise = Exercise { rounds: 1, depths: vec![5, 9], ..Exercise::default() };
         let is_listed = |operations: &[Op]| {
-            let codes: Vec<u32> = operations.iter().map(|op| *op as u32).collect();
-            let gaps = never(&exercise, &Offer::new(&codes, 0, [&plan].into_iter()));
+            let gaps = never(&exercise, &Offer::new(operations, 0, [&plan].into_iter()));
             gaps[0].0.starts_with("no answer said what it held")
         };
         use Op::*;
@@ -366,7 +364,7 @@ mod tests {
         use Op::*;
         let plan = Plan::new("x", 1);
         let never = |given: &[Answers], threads: u32, capacity: u64| {
-            let mut operations: Vec<u32> = given.iter().map(|a| a.answer.op as u32).collect();
+            let mut operations: Vec<Op> = given.iter().map(|a| a.answer.op).collect();
             operations.dedup();
             let offer = Offer::new(&operations, capacity, [&plan].into_iter());
             let exercise = Exercise {
@@ -407,7 +405,7 @@ mod tests {
     fn calls_of_one_thread_are_not_expected_to_overlap() {
         use Op::*;
         let plan = Plan::new("x", 1);
-        let operations = [DequePush, DequeTake, DequeSteal].map(|op| op as u32);
+        let operations = [DequePush, DequeTake, DequeSteal];
         let offer = Offer::new(&operations, 0, [&plan].into_iter());
         let given = [
             answers(DequePush, AnswerKind::Done, 1),

@@ -23,7 +23,7 @@ use crate::adapter::compile::MISSING_DEFINITION;
 use crate::binary::names;
 use crate::binary::symbols::SourceLines;
 use crate::check::Limits;
-use crate::core::operation::Op;
+use crate::core::operation::Family;
 use crate::core::plan::{Engine, Job};
 use crate::finding::source_text;
 use crate::finding::trust::LocalOrigin;
@@ -32,6 +32,7 @@ use crate::model::Spec;
 use crate::process::fault::Fault;
 use crate::process::rr::recording::Recording;
 use crate::process::supervise::{Event, Harness};
+use crate::trace::area::Stage;
 use crate::trace::frame::{Bye, Growth, Hello, ProblemKind};
 use crate::trace::rounds::{Finished, Part, Round};
 
@@ -215,6 +216,13 @@ impl<'a> Worker<'a> {
                     self.send(Message::Warning(Warning::Other(says)));
                     return Ok(Some(next));
                 }
+                Event::Fault(fault) if fault.stage == Stage::Model => bail!(
+                    "adapter {}: its sequential model (INTERLAP_MODEL) crashed or did not return \
+                     when it was called one call at a time; that is a mistake of the model, not of \
+                     the structure{}",
+                    self.options.plan.build.adapter,
+                    said(&harness.output())
+                ),
                 // A round that ends its process by itself also ends a fresh one.
                 Event::Fault(fault) if self.is_doubtful(&fault) && fault.round > first => {
                     self.warn_of_doubt(&fault);
@@ -348,17 +356,32 @@ impl<'a> Worker<'a> {
         let adapter = &self.options.plan.build.adapter;
         let wanted = self.options.plan.model.as_ref().unwrap_or(&hello.target.model);
         let model: Spec = wanted.parse().map_err(anyhow::Error::msg)?;
-        for code in &hello.target.operations {
-            let op = Op::from_code(*code).context("the harness checked the operations")?;
-            if !model.accepts(op) {
-                let (name, family) = (op.name(), op.family().name());
-                bail!("adapter {adapter} offers {name} of a {family}; model {model} has none");
+        for op in &hello.target.operations {
+            if !model.accepts(*op) {
+                let name = op.name();
+                match op.family() {
+                    Family::Custom => bail!(
+                        "adapter {adapter} lists its method {name}; model {model} knows no such \
+                         method: use model self"
+                    ),
+                    family => {
+                        let family = family.name();
+                        bail!(
+                            "adapter {adapter} offers {name} of a {family}; model {model} has none"
+                        )
+                    }
+                }
             }
         }
-        let named = |name: &str| {
-            let mut ops = hello.target.operations.iter().filter_map(|code| Op::from_code(*code));
-            ops.any(|op| op.name() == name)
-        };
+        if model.kind.is_run() && self.options.plan.engine != Engine::Controlled {
+            bail!(
+                "model {model} makes the calls again in other orders, which only the controlled \
+                 engine does; {adapter} is run by the {} one: use --engine controlled, or name \
+                 another model (--model)",
+                self.options.plan.engine.name()
+            );
+        }
+        let named = |name: &str| hello.target.operations.iter().any(|op| op.name() == name);
         if let Some((name, _)) = self.options.plan.weights.iter().find(|(name, _)| !named(name)) {
             bail!("adapter {adapter} offers no operation '{name}' to give a weight to");
         }
@@ -377,6 +400,12 @@ impl<'a> Worker<'a> {
             ..Limits::default()
         }
     }
+}
+
+/// What a process that died has said last, if anything.
+fn said(output: &str) -> String {
+    let last = output.trim().lines().last();
+    last.map(|line| format!(": {line}")).unwrap_or_default()
 }
 
 #[cfg(test)]

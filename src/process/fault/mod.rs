@@ -15,6 +15,7 @@ use std::fs::File;
 
 use crate::binary::symbols::{Source, SourceLines};
 use crate::core::history::History;
+use crate::core::method::Methods;
 use crate::core::operation::Status;
 use crate::trace::area::{DOES_RUN, DOES_WAIT, Ended, Snapshot, Stack, Stage};
 use crate::trace::frame::{
@@ -140,8 +141,8 @@ impl Fault {
         }
     }
 
-    /// Adds what the record area holds.
-    pub fn add_snapshot(&mut self, area: &File, snapshot: &Snapshot) {
+    /// Adds what the record area holds, of a target with these methods.
+    pub fn add_snapshot(&mut self, area: &File, snapshot: &Snapshot, methods: &Methods) {
         self.stage = snapshot.stage;
         self.round = snapshot.round;
         self.part = snapshot.part;
@@ -173,7 +174,7 @@ impl Fault {
         }
         if matches!(self.stage, Stage::Calls | Stage::Drain | Stage::Destroy | Stage::Pause) {
             for thread in 0..snapshot.records.len() {
-                let mut reader = Reader::new(thread as u32);
+                let mut reader = Reader::new(thread as u32, methods.clone());
                 let records = snapshot.thread_records(area, thread);
                 let is_unchanged = |records: &Vec<u8>| snapshot.is_unchanged(area, thread, records);
                 let read = records
@@ -440,7 +441,11 @@ mod tests {
 
     fn fault_of(area: &File) -> Fault {
         let mut fault = Fault::new(FaultKind::Signal(libc::SIGABRT), String::new(), 0);
-        fault.add_snapshot(area, &Snapshot::read(area).expect("a record area"));
+        fault.add_snapshot(
+            area,
+            &Snapshot::read(area).expect("a record area"),
+            &Methods::default(),
+        );
         assert_eq!((fault.stage, fault.round, fault.threads), (Stage::Calls, 7, 2));
         fault
     }
@@ -453,7 +458,7 @@ mod tests {
             let entry = Entry { op, status, start, end: start + 2, args: &[value], results: &[] };
             history.push(0, entry).expect("it follows");
         }
-        let good = encode(&history, 0);
+        let good = encode(&history, 0, &Methods::default());
         let len = good.len();
         let fault = fault_of(&area([&good, &good], [len, len]));
         assert!(fault.complete);

@@ -90,7 +90,7 @@ impl Harness {
     /// Whether code of the target is under way. Under control it is so all the time.
     fn is_in_target(&self, now: &Snapshot) -> bool {
         let under_control = self.engine == Engine::Controlled && now.stage == Stage::Calls;
-        under_control || self.area.get().is_some_and(|area| now.is_in_target(area))
+        under_control || self.area.get().is_some_and(|area| now.is_in_target(area, &self.methods))
     }
 
     /// Kills a process that stands still although the target may not be the cause.

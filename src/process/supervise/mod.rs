@@ -33,6 +33,7 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group
 
 use super::descent::note_started;
 use super::fault::{Fault, FaultKind};
+use crate::core::method::Methods;
 use crate::core::plan::{Engine, Job, OWN_FAILURE};
 use crate::trace::area::{Ended, Progress, Snapshot, Stage};
 use crate::trace::frame::{Bye, Hello, Problem, Steps};
@@ -87,6 +88,8 @@ pub struct Harness {
     /// Reads the target's output until its pipe is closed.
     output_reader: std::thread::JoinHandle<()>,
     area: Arc<OnceLock<File>>,
+    /// Of the target.
+    methods: Methods,
     hang_max: Duration,
     progress: Progress,
     memory: MemoryWatch,
@@ -147,6 +150,7 @@ impl Harness {
             output,
             output_reader,
             area,
+            methods: Methods::default(),
             hang_max,
             progress: Progress::default(),
             memory: MemoryWatch::new(&job.plan),
@@ -165,6 +169,7 @@ impl Harness {
         match self.messages.recv_timeout(hang_decision::INTERVAL) {
             Ok(Message::Hello(hello)) => {
                 self.process = hello.process;
+                self.methods = Methods::among(hello.target.operations.iter().copied());
                 Ok(Event::Hello(hello))
             }
             Ok(Message::Rounds(mut rounds)) => {
@@ -257,7 +262,7 @@ impl Harness {
     fn with_records(&self, mut fault: Fault) -> Fault {
         let Some(area) = self.area.get() else { return fault };
         match Snapshot::read(area) {
-            Ok(snapshot) => fault.add_snapshot(area, &snapshot),
+            Ok(snapshot) => fault.add_snapshot(area, &snapshot, &self.methods),
             Err(_) => {
                 fault.kind = FaultKind::Harmed(Ended::Damaged);
                 fault.stage = Stage::Calls;

@@ -49,6 +49,7 @@ pub(super) fn read_frames(
             Ok(Some(Frame::Hello(hello))) => {
                 open_area(pid, &hello, area);
                 drop(pipes.go_ahead.take());
+                feed.assembler = Assembler::of(&hello.target);
                 feed.send(Message::Hello(hello))
             }
             Ok(Some(frame)) => feed.take(frame, frames.has_buffered()),
@@ -144,7 +145,7 @@ impl Feed<'_> {
             return;
         };
         // If the pipe had only a part of a round, the outbox may have the whole round.
-        self.assembler = Assembler::default();
+        self.assembler.restart();
         let mut frames = FrameReader::resumed(&bytes[..]);
         while let Ok(Some(frame)) = frames.next_frame() {
             match self.assembler.feed_in_parts(frame) {

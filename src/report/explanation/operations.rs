@@ -107,6 +107,10 @@ pub fn expected_answer(op: Op, expected: &Expected, strings: &Interner) -> Strin
         Expected::Between(first, last) => {
             format!("one of the values from {} to {}", strings.shown(*first), strings.shown(*last))
         }
+        Expected::Answer(Status::Pending, _) => "another answer".to_string(),
+        Expected::Answer(status, results) => {
+            words::answer(op, *status, results, &|value| strings.shown(value))
+        }
         Expected::EmptyString => "the empty string".to_string(),
         Expected::OtherString => "a string that no get found".to_string(),
     }

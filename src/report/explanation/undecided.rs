@@ -18,6 +18,16 @@ pub fn reason(undecided: &Undecided) -> String {
         Undecided::NotOfStreams(op) => {
             format!("a log with append_batch or read_all has no operation {}", op.name())
         }
+        Undecided::NotRunAlone => {
+            "the model self compares with the structure itself, called one call at a time, which \
+             only `interlap fuzz` and what replays its findings do"
+                .to_string()
+        }
+        Undecided::OrdersNotRun => {
+            "more orders may explain the answers than the structure was called in: use fewer \
+             threads or fewer calls (--threads 3 --calls 4)"
+                .to_string()
+        }
         Undecided::SeveralThreads => {
             "the history has several threads, or its client went on after a call of unknown \
              outcome: check it as a concurrent history"

@@ -27,7 +27,8 @@ mod seal;
 mod writer;
 
 use crate::core::history::{History, NEVER, OperationId};
-use crate::core::operation::Status;
+use crate::core::method::Methods;
+use crate::core::operation::{Op, Status};
 
 pub use reader::{Reader, RecordError};
 pub use seal::Seal;
@@ -48,8 +49,8 @@ pub const fn size_max(values: usize) -> usize {
 
 const VARINT_MAX: usize = 10;
 
-/// The records of a client's operations, as a harness writes them.
-pub fn encode(history: &History, client: u32) -> Vec<u8> {
+/// The records of a client's operations, as a harness writes them of a target with these methods.
+pub fn encode(history: &History, client: u32, methods: &Methods) -> Vec<u8> {
     let (ids, mut bytes) = (history.program_order(client), Vec::new());
     for calls in ids.chunk_by(|a, b| history.operation(*a).start == history.operation(*b).start) {
         let values = |id: &OperationId| history.args(*id).len() + history.results(*id).len();
@@ -57,8 +58,8 @@ pub fn encode(history: &History, client: u32) -> Vec<u8> {
         bytes.resize(from + calls.iter().map(|id| size_max(values(id))).sum::<usize>(), 0);
         let mut writer = Writer::new(&mut bytes[from..]);
         match calls {
-            [call] => put_call(&mut writer, history, *call),
-            calls => put_block(&mut writer, history, calls),
+            [call] => put_call(&mut writer, history, methods, *call),
+            calls => put_block(&mut writer, history, methods, calls),
         }
         let written = writer.len();
         bytes.truncate(from + written);
@@ -66,9 +67,9 @@ pub fn encode(history: &History, client: u32) -> Vec<u8> {
     bytes
 }
 
-fn put_call(writer: &mut Writer, history: &History, id: OperationId) {
+fn put_call(writer: &mut Writer, history: &History, methods: &Methods, id: OperationId) {
     let operation = history.operation(id);
-    writer.call(operation.op, history.args(id));
+    writer.call(code(methods, operation.op), history.args(id));
     writer.start(operation.start);
     if operation.status != Status::Pending {
         let duration = operation.end.saturating_sub(operation.start);
@@ -77,9 +78,11 @@ fn put_call(writer: &mut Writer, history: &History, id: OperationId) {
     }
 }
 
-fn put_block(writer: &mut Writer, history: &History, calls: &[OperationId]) {
+fn put_block(writer: &mut Writer, history: &History, methods: &Methods, calls: &[OperationId]) {
     writer.block(calls.len());
-    calls.iter().for_each(|id| writer.call(history.operation(*id).op, history.args(*id)));
+    for id in calls {
+        writer.call(code(methods, history.operation(*id).op), history.args(*id));
+    }
     let start = history.operation(calls[0]).start;
     writer.start(start);
     let answered = calls.iter().filter(|id| history.operation(**id).status != Status::Pending);
@@ -92,11 +95,14 @@ fn put_block(writer: &mut Writer, history: &History, calls: &[OperationId]) {
     }
 }
 
+fn code(methods: &Methods, op: Op) -> u8 {
+    methods.code(op).expect("a history of this target has its methods alone")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::core::history::{Entry, LATE, Thread};
-    use crate::core::operation::Op;
 
     fn sample() -> History {
         let mut history = History::default();
@@ -113,9 +119,9 @@ mod tests {
     #[test]
     fn records_round_trip_in_pieces_of_any_size() {
         let history = sample();
-        let bytes = encode(&history, 4);
+        let bytes = encode(&history, 4, &Methods::default());
         for size in 1..=bytes.len() {
-            let mut reader = Reader::new(4);
+            let mut reader = Reader::new(4, Methods::default());
             for piece in bytes.chunks(size) {
                 reader.feed(piece).expect("sound");
             }
@@ -125,9 +131,9 @@ mod tests {
 
     #[test]
     fn records_cut_at_any_byte_give_a_prefix_or_an_error() {
-        let (history, bytes) = (sample(), encode(&sample(), 4));
+        let (history, bytes) = (sample(), encode(&sample(), 4, &Methods::default()));
         for cut in 0..bytes.len() {
-            let mut reader = Reader::new(4);
+            let mut reader = Reader::new(4, Methods::default());
             reader.feed(&bytes[..cut]).expect("a prefix is sound");
             match reader.finish() {
                 Ok(read) => assert!(read[0].operations().len() <= history.len()),
@@ -148,7 +154,9 @@ mod tests {
             history.threads[thread].push(entry).expect("valid");
         };
         writer.block(4);
-        [enqueue, dequeue, dequeue, enqueue].iter().for_each(|(op, args)| writer.call(*op, args));
+        [enqueue, dequeue, dequeue, enqueue]
+            .iter()
+            .for_each(|(op, args)| writer.call(op.code(), args));
         writer.start(10);
         for (status, results) in [(Status::Ok, &[][..]), (Status::Ok, &[7])] {
             writer.respond(Some((status as u8, results)));
@@ -160,14 +168,14 @@ mod tests {
         put(1, dequeue, Status::Ok, (10, 19), &[7]);
         put(2, enqueue, Status::Unknown, (10, 19), &[]);
 
-        writer.call(Op::Dequeue, &[]);
+        writer.call(Op::Dequeue.code(), &[]);
         writer.start(20);
         writer.answer(Status::Empty as u8, 1, &[]);
         put(0, dequeue, Status::Empty, (20, 21), &[]);
 
         // The thread of the third call of a block goes on no more.
         writer.block(3);
-        [dequeue, dequeue, dequeue].iter().for_each(|(op, args)| writer.call(*op, args));
+        [dequeue, dequeue, dequeue].iter().for_each(|(op, args)| writer.call(op.code(), args));
         writer.start(30);
         for thread in [0, 1, 3] {
             writer.respond(Some((Status::Empty as u8, &[])));
@@ -183,12 +191,12 @@ mod tests {
     fn blocks_are_read_in_pieces_of_any_size_and_written_again() {
         let (bytes, history) = blocks();
         for size in 1..=bytes.len() {
-            let mut reader = Reader::new(4);
+            let mut reader = Reader::new(4, Methods::default());
             bytes.chunks(size).for_each(|piece| reader.feed(piece).expect("sound"));
             assert_eq!(reader.finish().expect("sound"), history.threads);
         }
-        let mut reader = Reader::new(4);
-        reader.feed(&encode(&history, 4)).expect("sound");
+        let mut reader = Reader::new(4, Methods::default());
+        reader.feed(&encode(&history, 4, &Methods::default())).expect("sound");
         assert_eq!(reader.finish().expect("sound"), history.threads, "without the call not made");
         assert!(history.has_blocks() && !sample().has_blocks());
         let order: Vec<u32> = history.program_order(4).iter().map(|id| id.thread).collect();
@@ -205,7 +213,7 @@ mod tests {
         };
         let mut cut_off = 0;
         for cut in 0..bytes.len() {
-            let mut reader = Reader::new(4);
+            let mut reader = Reader::new(4, Methods::default());
             reader.feed(&bytes[..cut]).expect("a prefix is sound");
             let Ok(threads) = reader.finish() else { continue };
             let mut history = History { threads, ..History::default() };
@@ -216,8 +224,8 @@ mod tests {
             let known = read.iter().take_while(|status| **status != Status::Pending).count();
             assert!(read.len() <= known + 1 && all.starts_with(&read[..known]), "{read:?}");
             cut_off += usize::from(known < read.len());
-            let mut again = Reader::new(4);
-            again.feed(&encode(&history, 4)).expect("sound");
+            let mut again = Reader::new(4, Methods::default());
+            again.feed(&encode(&history, 4, &Methods::default())).expect("sound");
             let threads = again.finish().expect("sound");
             let mut again = History { threads, ..History::default() };
             again.settle();
@@ -229,7 +237,7 @@ mod tests {
 
     #[test]
     fn damaged_blocks_are_errors() {
-        let read = |bytes: &[u8]| Reader::new(0).feed(bytes).expect_err("bad");
+        let read = |bytes: &[u8]| Reader::new(0, Methods::default()).feed(bytes).expect_err("bad");
         assert!(matches!(read(&[BLOCK, 0xff, 0xff, 0xff, 1]), RecordError::Damaged(_)));
         let (mut bytes, _) = blocks();
         let status = 1 + 1 + 4 * 2 + 2 + 8;
@@ -242,7 +250,7 @@ mod tests {
 
     #[test]
     fn a_seal_notices_any_changed_byte() {
-        let bytes = encode(&sample(), 4);
+        let bytes = encode(&sample(), 4, &Methods::default());
         let mut seal = Seal::default();
         for len in 0..=bytes.len() {
             // However the records grew, up to each of their bytes.
@@ -262,11 +270,11 @@ mod tests {
 
     #[test]
     fn damage_and_adapter_errors_are_distinguished() {
-        let read = |bytes: &[u8]| Reader::new(0).feed(bytes).expect_err("bad");
+        let read = |bytes: &[u8]| Reader::new(0, Methods::default()).feed(bytes).expect_err("bad");
         assert!(matches!(read(&[0xfe, 0, 0]), RecordError::Damaged(_)));
         let mut bytes = [0; 64];
         let mut writer = Writer::new(&mut bytes);
-        writer.call(Op::Dequeue, &[]);
+        writer.call(Op::Dequeue.code(), &[]);
         writer.start(1);
         writer.answer(Status::Failed as u8, 1, &[]);
         let len = writer.len();

@@ -6,12 +6,14 @@ use std::ops::Range;
 
 use super::{BLOCK, UNSUPPORTED};
 use crate::core::history::{Entry, LATE, Misfit, Thread};
+use crate::core::method::Methods;
 use crate::core::operation::{Op, Status};
 
 /// Decodes one client's records into its operations: one thread, or several where operations of
 /// unknown outcome retire them (see [`Thread::client`]), or where calls share a timebox.
 pub struct Reader {
     client: u32,
+    methods: Methods,
     /// At least one.
     threads: Vec<Thread>,
     rest: Vec<u8>,
@@ -40,9 +42,11 @@ pub enum RecordError {
 }
 
 impl Reader {
-    pub fn new(client: u32) -> Reader {
+    /// Of records of a target with these methods.
+    pub fn new(client: u32, methods: Methods) -> Reader {
         Reader {
             client,
+            methods,
             threads: vec![Thread::new(client)],
             rest: Vec::new(),
             args: Vec::new(),
@@ -171,9 +175,14 @@ impl Reader {
 
     fn before_call(&mut self, cursor: &mut Cursor) -> Result<(Op, u64), RecordError> {
         self.args.clear();
-        let op = op(cursor.byte()?)?;
+        let op = self.op(cursor.byte()?)?;
         cursor.values(&mut self.args)?;
         Ok((op, cursor.stamp()?))
+    }
+
+    fn op(&self, code: u8) -> Result<Op, RecordError> {
+        let op = self.methods.op(code);
+        op.ok_or_else(|| RecordError::Damaged(format!("operation {code:#x}")))
     }
 
     fn block(&mut self, cursor: &mut Cursor) -> Result<(), RecordError> {
@@ -195,7 +204,7 @@ impl Reader {
         self.results.clear();
         cursor.byte()?;
         for _ in 0..cursor.count()? {
-            let (op, from) = (op(cursor.byte()?)?, self.args.len());
+            let (op, from) = (self.op(cursor.byte()?)?, self.args.len());
             cursor.values(&mut self.args)?;
             self.block.push(BlockCall { op, args: from..self.args.len(), answer: None });
         }
@@ -276,11 +285,6 @@ impl Reader {
         });
         pushed.map(|()| thread)
     }
-}
-
-fn op(code: u8) -> Result<Op, RecordError> {
-    let op = Op::from_code(code.into());
-    op.ok_or_else(|| RecordError::Damaged(format!("operation {code:#x}")))
 }
 
 fn status(code: u8) -> Result<Status, RecordError> {

@@ -2,7 +2,6 @@
 
 use super::seal::Seal;
 use super::{BLOCK, UNSUPPORTED};
-use crate::core::operation::Op;
 
 /// Writes into a thread's record memory.
 pub struct Writer<'a> {
@@ -76,10 +75,11 @@ impl<'a> Writer<'a> {
         self.at = self.at.min(len);
     }
 
-    /// Writes the invocation. [`Writer::start`] writes its stamp.
+    /// Writes the invocation of the operation with this code (`Methods::code`). [`Writer::start`]
+    /// writes its stamp.
     #[inline]
-    pub fn call(&mut self, op: Op, args: &[i64]) {
-        let mut at = put_byte(self.bytes, self.at, op as u8);
+    pub fn call(&mut self, code: u8, args: &[i64]) {
+        let mut at = put_byte(self.bytes, self.at, code);
         at = put_values(self.bytes, at, args);
         self.at = at;
     }

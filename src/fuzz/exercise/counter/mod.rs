@@ -9,6 +9,7 @@ use super::{Analysed, Answer, Answers, Argument, Exercise, Pair};
 use crate::check::Events;
 use crate::core::answer::AnswerKind;
 use crate::core::history::{History, Operation};
+use crate::core::method::METHODS_MAX;
 use crate::core::operation::Op;
 use crate::core::random::mix;
 use crate::trace::judged::{Answered, Judged, is_sampled};
@@ -17,7 +18,8 @@ use crate::trace::judged::{Answered, Judged, is_sampled};
 pub const ANALYSED_CALLS: usize = 4096;
 
 /// The codes of one family differ in the lowest three bits.
-const OPS: usize = 8;
+const OPS_OF_FAMILY: usize = 8;
+const OPS: usize = METHODS_MAX;
 /// Kinds of answers of one operation, and of all.
 const KINDS: usize = 8;
 const CELLS: usize = OPS * KINDS;
@@ -29,7 +31,7 @@ const THREADS_MAX: usize = 1024;
 /// Sums over the rounds of one target.
 #[derive(Clone)]
 pub struct Counter {
-    /// The operations, by the last bits of their codes.
+    /// The operations, by [`place`].
     ops: [Option<Op>; OPS],
     rounds: u64,
     /// Rounds by number of threads.
@@ -78,7 +80,10 @@ impl Default for Counter {
 
 #[inline]
 fn place(op: Op) -> usize {
-    op as usize % OPS
+    match op {
+        Op::Method(method) => method.place(),
+        op => usize::from(op.code()) % OPS_OF_FAMILY,
+    }
 }
 
 #[inline]

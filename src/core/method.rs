@@ -1,0 +1,217 @@
+//! Methods: the operations of a structure that is of no family, each known by its signature.
+//! A signature has a number in each process that sees it, so that a method is as small as the other
+//! operations. Numbers are given out in the order in which a process meets signatures: no file
+//! holds them.
+
+use std::sync::{Mutex, OnceLock};
+
+use serde::{Deserialize, Serialize};
+
+use super::operation::Op;
+use super::value::{NoValue, Type, TypeParser, all};
+
+/// Signatures that one process may meet.
+const SIGNATURES_MAX: usize = 255;
+/// Methods of one target.
+pub const METHODS_MAX: usize = 32;
+
+static SIGNATURES: [OnceLock<Signature>; SIGNATURES_MAX] =
+    [const { OnceLock::new() }; SIGNATURES_MAX];
+/// How many there are.
+static MET: Mutex<usize> = Mutex::new(0);
+
+/// Name and types of a method.
+#[derive(Debug, PartialEq)]
+struct Signature {
+    /// As it is in files: `release(int) -> bool`.
+    text: String,
+    name: String,
+    arguments: Vec<Type>,
+    result: Type,
+}
+
+/// A method: the number of its signature in this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Method(u8);
+
+impl Method {
+    /// The method with this signature, as `release(int) -> bool`.
+    ///
+    /// # Errors
+    /// If the text is no signature, or this process has met 255 others.
+    pub fn new(text: &str) -> Result<Method, String> {
+        let signature = signature(text).ok_or_else(|| {
+            format!("'{text}' is no signature of a method, as `release(int) -> bool` is")
+        })?;
+        let mut met = MET.lock().expect("no thread panics while it holds it");
+        let known = SIGNATURES[..*met].iter().position(|of| of.get() == Some(&signature));
+        if let Some(known) = known {
+            return Ok(Method(known as u8));
+        }
+        if *met == SIGNATURES_MAX {
+            return Err(format!(
+                "more than {SIGNATURES_MAX} methods; look at fewer targets at once"
+            ));
+        }
+        SIGNATURES[*met].set(signature).expect("a number is given once");
+        *met += 1;
+        Ok(Method(*met as u8 - 1))
+    }
+
+    fn signature(self) -> &'static Signature {
+        SIGNATURES[usize::from(self.0)].get().expect("`new` has set it")
+    }
+
+    pub fn name(self) -> &'static str {
+        &self.signature().name
+    }
+
+    pub fn arguments(self) -> &'static [Type] {
+        &self.signature().arguments
+    }
+
+    pub fn result(self) -> &'static Type {
+        &self.signature().result
+    }
+
+    /// `release(int) -> bool`.
+    pub fn text(self) -> &'static str {
+        &self.signature().text
+    }
+
+    /// A number below [`METHODS_MAX`] that differs from those of other methods of a target, as
+    /// long as a process meets them one after the other.
+    pub fn place(self) -> usize {
+        usize::from(self.0) % METHODS_MAX
+    }
+
+    /// The arguments of a call as people write them: `7, "key"`.
+    ///
+    /// # Errors
+    /// If the words are no such arguments.
+    pub fn shown_arguments(self, words: &[i64]) -> Result<String, NoValue> {
+        all(self.arguments(), words)
+    }
+
+    /// The result of a call that returned.
+    ///
+    /// # Errors
+    /// If the words are no such result.
+    pub fn shown_result(self, words: &[i64]) -> Result<String, NoValue> {
+        all(std::slice::from_ref(self.result()), words)
+    }
+}
+
+impl TryFrom<String> for Method {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Method, String> {
+        Method::new(&text)
+    }
+}
+
+impl From<Method> for String {
+    fn from(method: Method) -> String {
+        method.text().to_string()
+    }
+}
+
+fn signature(text: &str) -> Option<Signature> {
+    let mut parser = TypeParser::new(text);
+    let name = parser.name()?.to_string();
+    let mut arguments = Vec::new();
+    if !parser.take("(") {
+        return None;
+    }
+    while !parser.take(")") {
+        if !arguments.is_empty() && !parser.take(",") {
+            return None;
+        }
+        arguments.push(parser.one()?);
+    }
+    let result = if parser.take("->") { parser.one()? } else { return None };
+    if !parser.is_at_end() {
+        return None;
+    }
+    let types: Vec<String> = arguments.iter().map(Type::to_string).collect();
+    let text = format!("{name}({}) -> {result}", types.join(", "));
+    Some(Signature { text, name, arguments, result })
+}
+
+/// The first code of a target's methods in records: that of the first one that it lists.
+pub const FIRST_CODE: u8 = 0xc0;
+
+/// The methods of a target, whose codes in records go by their order in its list.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Methods(Vec<Op>);
+
+impl Methods {
+    /// The methods among the operations that a target offers.
+    pub fn among(operations: impl IntoIterator<Item = Op>) -> Methods {
+        Methods(operations.into_iter().filter(|op| matches!(op, Op::Method(_))).collect())
+    }
+
+    /// The code of an operation in records and calls; none of a method that the target lacks.
+    #[inline]
+    pub fn code(&self, op: Op) -> Option<u8> {
+        match op {
+            Op::Method(_) => {
+                let at = self.0.iter().position(|method| *method == op)?;
+                Some(FIRST_CODE + at as u8)
+            }
+            op => Some(op.code()),
+        }
+    }
+
+    /// The operation with this code.
+    #[inline]
+    pub fn op(&self, code: u8) -> Option<Op> {
+        match code.checked_sub(FIRST_CODE) {
+            None => Op::from_code(code.into()),
+            Some(at) => self.0.get(usize::from(at)).copied(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signature_is_one_method_however_it_is_written() {
+        let method = Method::new("release(int,string) -> optional<int>").expect("a signature");
+        assert_eq!(method, Method::new(" release( int, string )->optional< int >").expect("one"));
+        assert_eq!(method.text(), "release(int, string) -> optional<int>");
+        assert_eq!((method.name(), method.arguments().len()), ("release", 2));
+        assert_ne!(method, Method::new("release(int, string) -> int").expect("another"));
+        for text in ["", "release", "release()", "release() -> ", "r(,) -> int", "r() -> int x"] {
+            assert!(Method::new(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn methods_have_codes_by_their_order() {
+        let [a, b] =
+            ["a() -> void", "b() -> void"].map(|text| Op::Method(Method::new(text).unwrap()));
+        let methods = Methods::among([b, Op::Push, a]);
+        assert_eq!(
+            [b, a, Op::Push].map(|op| methods.code(op)),
+            [Some(0xc0), Some(0xc1), Some(0x20)]
+        );
+        assert_eq!(
+            [0xc0, 0xc1, 0x20].map(|code| methods.op(code)),
+            [Some(b), Some(a), Some(Op::Push)]
+        );
+        assert_eq!((methods.op(0xc2), Methods::default().code(a)), (None, None));
+    }
+
+    #[test]
+    fn operations_are_json_by_name_or_signature() {
+        let method = Op::Method(Method::new("peek() -> optional<int>").expect("a signature"));
+        let json = serde_json::to_string(&[Op::SetInsert, method]).expect("JSON");
+        assert_eq!(json, "[\"set-insert\",\"peek() -> optional<int>\"]");
+        assert_eq!(serde_json::from_str::<[Op; 2]>(&json).expect("read"), [Op::SetInsert, method]);
+        assert!(serde_json::from_str::<Op>("\"nonsense\"").is_err());
+    }
+}

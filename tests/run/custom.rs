@@ -1,0 +1,250 @@
+//! Structures of no family: methods of any types, and the structure as its own model.
+
+use interlap::finding::Stored;
+use interlap::report::words::NOTHING_FOUND;
+
+use super::tool::{Tool, data, read};
+
+/// Structures of `tests/data/custom`: each is right, and with `-DWRONG` has a bug.
+const STRUCTURES: [&str; 12] = [
+    "channel",
+    "event_count",
+    "handle",
+    "id_pool",
+    "latch",
+    "lru",
+    "priority_lock",
+    "ring_peek",
+    "semaphore",
+    "snapshot_iterator",
+    "timer_wheel",
+    "two_phase",
+];
+
+/// The adapter of one of the structures.
+fn structure(name: &str) -> std::path::PathBuf {
+    data("custom").join(name).with_extension("cpp")
+}
+
+#[test]
+fn structures_of_no_family_are_not_accused() {
+    for name in STRUCTURES {
+        let tool = Tool::new();
+        tool.fuzz(structure(name)).seed(3).rounds(600).expect(0, &[NOTHING_FOUND]);
+    }
+}
+
+#[test]
+fn bugs_of_structures_of_no_family_are_found() {
+    for name in STRUCTURES {
+        let tool = Tool::new();
+        let run = tool.fuzz(structure(name)).seed(1).rounds(20_000).findings(1);
+        let stored = run.with("--cflag=-DWRONG --shrink 0s").expect(1, &["model self"]).stored();
+        assert!(stored.finding.signature.to_string().starts_with("not-linearizable"), "{name}");
+    }
+}
+
+/// A finding of such a structure is one as any other.
+#[test]
+fn a_finding_is_shrunk_replayed_and_explained() {
+    let tool = Tool::new();
+    let run = tool.fuzz(structure("channel")).seed(1).findings(1).with("--cflag=-DWRONG");
+    let answer = run.with("--shrink 3s").expect(1, &["send(\"", "throws Closed", "close() -> ok"]);
+    let finding = answer.finding();
+    let shrunk = Stored::load(&finding).expect("written");
+    let calls = shrunk.finding.plan.scenarios[0].calls();
+    assert!(calls <= 4, "{calls} calls");
+    tool.replay(&finding).expect(1, &["The recorded history, checked again: the same violation"]);
+    let words = ["How far it can have gone", "should be throws Closed", "channel.cpp:"];
+    tool.show(&finding).expect(0, &words);
+}
+
+const ECHO: &str = r#"
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <deque>
+#include <interlap_operations.hpp>
+#include <map>
+#include <set>
+#include <unordered_map>
+struct Point { int x; unsigned long y; std::optional<std::string> name; };
+INTERLAP_STRUCT(Point, x, y, name)
+enum class Color : short { red, green };
+// Each method aborts unless its argument is written as it was read.
+struct Echo {
+    template <class T> T same(T value) {
+        interlap::detail::words written;
+        interlap::detail::value_of<T>::put(value, written);
+        const il_call *call = interlap::detail::current_call;
+        if (written.size() != call->arg_count ||
+            !std::equal(written.begin(), written.end(), call->args))
+            std::abort();
+        return value;
+    }
+    Point point(Point value) { return same(value); }
+    std::string text(const std::string &value) { return same(value); }
+    using Either = std::variant<int, std::string>;
+    Either either(Either value) { return same(value); }
+    std::array<Color, 2> colors(std::array<Color, 2> value) { return same(value); }
+    using List = std::deque<std::pair<bool, int8_t>>;
+    List list(List value) { return same(value); }
+    // Of sets and maps the order and the number of the elements may be others.
+    std::set<int> set(std::set<int> value) { return value; }
+    using Map = std::unordered_map<int, std::set<std::string>>;
+    Map map(Map value) { return value; }
+    void out(int in, int &twice, std::string &text) { twice = 2 * in, text = "nine bytes"; }
+    std::atomic<int> throws{0};
+    bool thrown(bool yes) {
+        if (yes) {
+            throws++;
+            throw 7;
+        }
+        return yes;
+    }
+};
+INTERLAP_OPERATIONS(Echo, point, text, either, colors, list, set, map, out, thrown)
+"#;
+
+#[test]
+fn values_of_all_types_go_in_and_out() {
+    let tool = Tool::new();
+    tool.fuzz_text("echo.cpp", ECHO).rounds(400).expect(0, &[NOTHING_FOUND]);
+    // Where all are recorded, they are shown as people write them.
+    let text = ECHO.replace("return yes;", "if (throws > 0) std::abort(); return yes;");
+    let run = tool.fuzz_text("wrong.cpp", &text).findings(1).with("--shrink 0s --calls 8");
+    let stored = run.expect(1, &[]).stored();
+    let said = |id| {
+        interlap::core::words::operation(&stored.round.history, id, &interlap::core::words::number)
+    };
+    let all: Vec<String> = stored.round.history.ids().map(said).collect();
+    let is_said = |part: &str| all.iter().any(|call| call.contains(part));
+    for part in ["-> throws int", "thrown(false) -> never returned"] {
+        assert!(is_said(part), "{part}: {all:#?}");
+    }
+}
+
+#[test]
+fn a_method_of_an_unknown_type_is_refused_by_name() {
+    let class = |method: &str| {
+        format!("#include <interlap_operations.hpp>\nstruct Pool {{ {method} }};\n")
+            + "INTERLAP_OPERATIONS(Pool, release)\n"
+    };
+    for (method, why) in [
+        (
+            "void release(int, double) {}",
+            ["has a parameter of a type", "Pool::release", "1, double"],
+        ),
+        ("char *release() { return nullptr; }", ["returns a type", "Pool::release", "char*"]),
+        ("void other() {}", ["error", "release", "is not a member of"]),
+    ] {
+        let tool = Tool::new();
+        let answer = tool.fuzz_text("pool.cpp", &class(method)).expect(2, &["release"]);
+        answer.expect(2, &why);
+    }
+    let text = class("int release() { return 1; }").replace("_operations", "");
+    let needs = ["INTERLAP_OPERATIONS needs #include <interlap_operations.hpp>"];
+    Tool::new().fuzz_text("pool.cpp", &text).expect(2, &needs);
+}
+
+#[test]
+fn what_the_model_self_cannot_do_is_said() {
+    let tool = Tool::new();
+    let fuzz = || tool.fuzz(structure("semaphore"));
+    let native = ["model self makes the calls again", "--engine controlled"];
+    fuzz().native().expect(2, &native);
+    let other = ["lists its method try_acquire", "use model self"];
+    fuzz().with("--model fifo").expect(2, &other);
+}
+
+/// A structure of a family may be its own model, too.
+#[test]
+fn a_stack_may_be_its_own_model() {
+    let tool = Tool::new();
+    let fuzz = |target: &str| tool.fuzz(target).seed(2).with("--model self --threads 3 --calls 4");
+    fuzz("treiber_stack").rounds(300).expect(0, &[NOTHING_FOUND]);
+    let found = fuzz("treiber_aba").rounds(20_000).findings(1).with("--shrink 1s");
+    let stored = found.expect(1, &["model self"]).stored();
+    assert!(stored.finding.signature.to_string().starts_with("not-linearizable"));
+}
+
+#[test]
+fn new_adapters_of_no_family_run_at_once() {
+    for (language, file) in [("", "mine.cpp"), ("--c", "mine.c")] {
+        let tool = Tool::new();
+        tool.call("new").with(language).arg("custom").arg("mine").expect(0, &[file]);
+        tool.fuzz(file).rounds(100).expect(0, &[NOTHING_FOUND]);
+        assert!(read(tool.path(file)).contains("INTERLAP_OPERATIONS("));
+    }
+}
+
+/// A pool that may give any free id; its sequential model says so.
+const POOL: &str = r#"
+#include <atomic>
+#include <interlap_operations.hpp>
+#include <set>
+struct Pool {
+    struct Local {
+        std::set<int> held;
+        Local(Pool &, unsigned) {}
+    };
+    std::atomic<bool> used[4] = {};
+    std::optional<int> acquire(Local &local) {
+        for (int id = 0; id < 4; id++)
+            if (!TAKE(used[id])) return *local.held.insert(id).first;
+        return std::nullopt;
+    }
+    bool release(Local &local, int id) {
+        if (local.held.erase(id) == 0) interlap::skip();
+        return used[id].exchange(false);
+    }
+};
+INTERLAP_OPERATIONS(Pool, acquire, release)
+struct Ids {
+    std::set<int> used;
+    interlap::allows acquire(std::optional<int> id) {
+        // That none is free, it promises only when all calls come one at a time.
+        return interlap::allows(!id || used.insert(*id).second);
+    }
+    bool release(int id) { return used.erase(id) > 0; }
+};
+INTERLAP_MODEL(Ids)
+"#;
+
+#[test]
+fn a_class_beside_the_structure_says_what_is_right() {
+    let right = POOL.replace("TAKE(used[id])", "used[id].exchange(true)");
+    let wrong = POOL
+        .replace("TAKE(used[id])", "[&] { bool had = used[id]; used[id] = true; return had; }()");
+    let tool = Tool::new();
+    tool.fuzz_text("pool.cpp", &right).rounds(2_000).expect(0, &["model class", NOTHING_FOUND]);
+    // Which id is free it goes by what its calls meet.
+    let alone = tool.fuzz_text("pool.cpp", &right).rounds(20_000).findings(1);
+    alone.with("--model self --shrink 0s").expect(1, &["model self"]);
+    let found = tool.fuzz_text("pool.cpp", &wrong).rounds(20_000).findings(1).with("--shrink 2s");
+    let finding = found.expect(1, &["model class"]).finding();
+    tool.replay(&finding).expect(1, &["checked again: the same violation"]);
+}
+
+#[test]
+fn mistakes_of_a_model_are_called_so() {
+    let right = POOL.replace("TAKE(used[id])", "used[id].exchange(true)");
+    let run = |from: &str, to: &str| {
+        let tool = Tool::new();
+        let text = right.replace(from, to);
+        assert_ne!(text, right);
+        tool.fuzz_text("pool.cpp", &text).rounds(50).run()
+    };
+    let other = run("bool release(int id) {", "int release(int id) {");
+    other.expect(2, &["the model has release(int) -> int, the structure release(int) -> bool"]);
+    let crash = run("return used.erase(id) > 0;", "std::abort();");
+    crash.expect(2, &["its sequential model (INTERLAP_MODEL) crashed or did not return"]);
+    let lacks = run("bool release(int id) { return used.erase(id) > 0; }", "");
+    lacks.expect(2, &["release", "is not a member of"]);
+    let none = run("INTERLAP_MODEL(Ids)\n", "");
+    none.lacks("model class");
+    let tool = Tool::new();
+    let text = right.replace("INTERLAP_MODEL(Ids)\n", "");
+    let class = tool.fuzz_text("pool.cpp", &text).with("--model class");
+    class.expect(2, &["has no sequential model", "INTERLAP_MODEL"]);
+}
