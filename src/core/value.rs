@@ -63,7 +63,7 @@ impl Type {
             Type::List(element) => *text += &format!("[{}]", elements(&[element], words)?),
             Type::Set(element) => *text += &format!("{{{}}}", elements(&[element], words)?),
             Type::Map(key, value) => *text += &format!("{{{}}}", elements(&[key, value], words)?),
-            Type::Tuple(types) => *text += &format!("({})", in_turn(types, words)?),
+            Type::Tuple(types) => *text += &format!("({})", in_turn(types, words)?.join(", ")),
             Type::Record(members) => {
                 let mut shown = Vec::new();
                 for (name, member) in members {
@@ -124,9 +124,17 @@ impl Type {
 /// # Errors
 /// If the words are no such values, or more.
 pub fn all(types: &[Type], words: &[i64]) -> Result<String, NoValue> {
+    Ok(each(types, words)?.join(", "))
+}
+
+/// As [`all`], each by itself.
+///
+/// # Errors
+/// If the words are no such values, or more.
+pub fn each(types: &[Type], words: &[i64]) -> Result<Vec<String>, NoValue> {
     let mut rest = words;
-    let text = in_turn(types, &mut rest)?;
-    if rest.is_empty() { Ok(text) } else { Err(NoValue) }
+    let texts = in_turn(types, &mut rest)?;
+    if rest.is_empty() { Ok(texts) } else { Err(NoValue) }
 }
 
 /// Whether the words are values of these types, one after the other.
@@ -135,14 +143,14 @@ pub fn are(types: &[Type], words: &[i64]) -> bool {
     types.iter().all(|of| of.numbers(&mut rest, &mut |_| {}).is_ok()) && rest.is_empty()
 }
 
-fn in_turn(types: &[Type], words: &mut &[i64]) -> Result<String, NoValue> {
+fn in_turn(types: &[Type], words: &mut &[i64]) -> Result<Vec<String>, NoValue> {
     let mut shown = Vec::new();
     for of in types {
         let mut value = String::new();
         of.show(words, &mut value)?;
         shown.push(value);
     }
-    Ok(shown.join(", "))
+    Ok(shown)
 }
 
 /// The elements of a container, each of which consists of values of these types. Many are

@@ -147,6 +147,8 @@ impl Record {
                     to.push(match value {
                         // A hash may be any number, even one that the interner uses.
                         Value::Integer(hash) if self.op.is_of_streams() => *hash,
+                        // Words of methods stand for themselves.
+                        Value::Integer(word) if matches!(self.op, Op::Method(_)) => *word,
                         value => interner.id(value)?,
                     });
                 }

@@ -15,6 +15,7 @@ use super::Imported;
 use super::events::{self, HistoryEvent, Pairs, Record, at};
 use super::values::{Interner, Split, Value};
 use crate::core::history::{History, NEVER, OperationId};
+use crate::core::method::Method;
 use crate::core::operation::{Family, Op, Status};
 use crate::model::Spec;
 
@@ -194,6 +195,11 @@ fn record(number: usize, line: &str, model: Spec) -> Result<Record, String> {
 
 fn op(name: &str, model: Spec) -> Result<Op, String> {
     let families = model.kind.families();
+    if families.contains(&Family::Custom)
+        && let Ok(method) = Method::new(name)
+    {
+        return Ok(Op::Method(method));
+    }
     families.iter().find_map(|family| Op::from_name(*family, name)).ok_or_else(|| {
         let is_of_model = |op: &&Op| families.contains(&op.family());
         let known = Op::ALL.iter().filter(is_of_model).map(|op| op.name());
@@ -248,7 +254,7 @@ fn operation_line(history: &History, id: OperationId, shared: bool, interner: &I
     let (args, results) = scalars(history, id, interner);
     json(&OperationLine {
         thread: history.threads[id.thread as usize].client,
-        op: operation.op.name().to_string(),
+        op: name(operation.op),
         args,
         start: operation.start,
         end: (!operation.status.is_open()).then_some(operation.end),
@@ -268,7 +274,7 @@ pub fn write_events(history: &History, model: &str, interner: &Interner) -> Stri
         let op_id = *numbers.entry(id).or_insert(next);
         let (args, results) = scalars(history, id, interner);
         let event = match is_response {
-            false => Event::Start { op: operation.op.name().to_string(), args },
+            false => Event::Start { op: name(operation.op), args },
             true => Event::Finish { status: operation.status, results },
         };
         text += &json(&EventLine { event, client_id: client, op_id });
@@ -282,6 +288,14 @@ fn header(history: &History, model: &str) -> String {
     json(&Header { interlap, model, drained, drain })
 }
 
+/// The name of an operation; the signature of a method.
+fn name(op: Op) -> String {
+    match op {
+        Op::Method(method) => method.text().to_string(),
+        op => op.name().to_string(),
+    }
+}
+
 /// Arguments and results, with the pieces of each string joined.
 fn scalars(history: &History, id: OperationId, interner: &Interner) -> (Vec<Scalar>, Vec<Scalar>) {
     let (args, results) = (history.args(id), history.results(id));
@@ -291,6 +305,10 @@ fn scalars(history: &History, id: OperationId, interner: &Interner) -> (Vec<Scal
         Op::KvGet if history.operation(id).status == Status::Ok => {
             (vec![one(&args[0])], vec![text(results)])
         }
+        Op::Method(_) => (
+            args.iter().map(|word| Scalar::Integer(*word)).collect(),
+            results.iter().map(|word| Scalar::Integer(*word)).collect(),
+        ),
         Op::KvPut | Op::KvAppend => (vec![one(&args[0]), text(&args[1..])], Vec::new()),
         _ => (args.iter().map(one).collect(), results.iter().map(one).collect()),
     }

@@ -57,6 +57,18 @@ fn a_finding_is_shrunk_replayed_and_explained() {
     tool.replay(&finding).expect(1, &["The recorded history, checked again: the same violation"]);
     let words = ["How far it can have gone", "should be throws Closed", "channel.cpp:"];
     tool.show(&finding).expect(0, &words);
+    // Its page shows values as people write them, too.
+    let page = read(finding.join("page.html"));
+    let data = page.split("\"strings\":").nth(1).expect("the page has its data");
+    assert!(data.starts_with('{') && data.contains(r#""throws Closed""#), "{}", &data[..200]);
+    // A file of the history has signatures and words, and is read again. It has no runs.
+    for to in ["jsonl", "events"] {
+        let file = finding.join("trace.mpk");
+        let history =
+            tool.call("convert --to").arg(to).arg(&file).expect(0, &["send(string) -> bool"]);
+        let text = tool.write("history", &history.out);
+        tool.call("check").arg(&text).expect(3, &["called one call at a time"]);
+    }
 }
 
 const ECHO: &str = r#"

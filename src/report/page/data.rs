@@ -9,6 +9,10 @@ use super::evidence::{Evidence, Linearization, PartialsData, SearchData};
 use super::pack::Packed;
 use super::{Conclusion, Interleaving, Subject};
 use crate::core::history::{NEVER, OperationId, client_name};
+use crate::core::method::Method;
+use crate::core::operation::{Op, Status};
+use crate::core::{value, words};
+use crate::exchange::values::NIL;
 
 /// Most operations in a page; of more, those around the failure.
 const OPERATIONS_MAX: usize = 300_000;
@@ -99,6 +103,7 @@ impl Data {
             Conclusion::Fault { .. } => ("fault", &[]),
         };
         let interleaving = subject.interleaving.as_ref();
+        let mut texts = Texts::default();
         Data {
             title: subject.title.clone(),
             model: subject.model.map_or(String::new(), |model| model.to_string()),
@@ -109,9 +114,9 @@ impl Data {
                 .first()
                 .map_or(0, |id| subject.history.operation(*id).start)
                 .to_string(),
-            operations: operations(subject, &numbers, &rows),
+            operations: operations(subject, &numbers, &rows, &mut texts),
             rows: rows.names,
-            strings: strings(subject, &numbers),
+            strings: strings(subject, &numbers, texts),
             witness: numbers.all(witness),
             lettered: numbers.all(&subject.lettered),
             partials: evidence.partials,
@@ -167,7 +172,7 @@ impl Rows {
     }
 }
 
-fn operations(subject: &Subject, numbers: &Numbers, rows: &Rows) -> Operations {
+fn operations(subject: &Subject, numbers: &Numbers, rows: &Rows, texts: &mut Texts) -> Operations {
     let history = subject.history;
     let (mut packed, mut shapes, mut known) = (Packed::default(), Vec::new(), HashMap::new());
     let mut before = numbers.ids.first().map_or(0, |id| history.operation(*id).start);
@@ -181,23 +186,61 @@ fn operations(subject: &Subject, numbers: &Numbers, rows: &Rows) -> Operations {
             NEVER => 0,
             end => end - operation.start + 1,
         });
-        let (op, status) = (operation.op, operation.status);
+        let (op, mut status) = (operation.op, operation.status);
+        let (args, results) = match op {
+            Op::Method(method) => {
+                // Every answer of a method is its result.
+                let shown = texts.of(method, status, args, results);
+                status = if status == Status::Failed { Status::Ok } else { status };
+                shown
+            }
+            _ => (args.to_vec(), results.to_vec()),
+        };
         let shape = (op.name(), status.name(), op.answer_word(status), args.len(), results.len());
         let at = *known.entry(shape).or_insert_with(|| {
             shapes.push(shape);
             shapes.len() - 1
         });
         packed.push(at as u64);
-        args.iter().chain(results).for_each(|value| packed.push_signed(*value));
+        args.iter().chain(&results).for_each(|value| packed.push_signed(*value));
     }
     let count = numbers.ids.len();
     let left_out = history.len() - count;
     Operations { count, left_out, shapes, packed: packed.base64() }
 }
 
+/// Numbers for the values of methods, which the page shows as texts.
+#[derive(Default)]
+struct Texts(HashMap<String, i64>);
+
+impl Texts {
+    fn number(&mut self, text: String) -> i64 {
+        // As low as those of other texts: see `exchange::values`.
+        let next = NIL + 1 + self.0.len() as i64;
+        *self.0.entry(text).or_insert(next)
+    }
+
+    /// The numbers of the arguments, and that of the result.
+    fn of(
+        &mut self,
+        method: Method,
+        status: Status,
+        args: &[i64],
+        results: &[i64],
+    ) -> (Vec<i64>, Vec<i64>) {
+        let args = value::each(method.arguments(), args).unwrap_or_default();
+        let args = args.into_iter().map(|text| self.number(text)).collect();
+        let has_result = !status.is_open() && !results.is_empty();
+        let answer = words::answer(Op::Method(method), status, results, &words::number);
+        let result = has_result.then(|| self.number(answer));
+        (args, result.into_iter().collect())
+    }
+}
+
 /// The texts that values of these operations stand for.
-fn strings(subject: &Subject, numbers: &Numbers) -> BTreeMap<String, String> {
-    let mut strings = BTreeMap::new();
+fn strings(subject: &Subject, numbers: &Numbers, texts: Texts) -> BTreeMap<String, String> {
+    let of_methods = texts.0.into_iter().map(|(text, number)| (number.to_string(), text));
+    let mut strings: BTreeMap<String, String> = of_methods.collect();
     for id in &numbers.ids {
         let (args, results) = (subject.history.args(*id), subject.history.results(*id));
         for value in args.iter().chain(results) {
