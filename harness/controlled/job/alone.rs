@@ -3,6 +3,7 @@
 //! same state.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use interlap::check::{self, Limits, Verdict};
@@ -73,8 +74,13 @@ impl<'a> Alone<'a> {
             }
             history.runs = Some(Arc::new(runs));
             let verdict = check::check(history, model, limits);
-            let known = history.runs.as_mut().expect("set above");
-            wanted.extend(known.take_asked());
+            wanted.extend(taken(history));
+            if let (Verdict::Violation(witness), true) = (&verdict, wanted.is_empty()) {
+                // What is shown of a violation must not depend on orders that were not run.
+                let partials = check::partials(history, model, &witness.operations, limits).ok();
+                let _ = check::search_trace(history, model, partials.as_ref(), limits);
+                wanted.extend(taken(history));
+            }
             // Where the guess went wrong late, most of it was right.
             wanted.sort_by_key(|begun| Reverse(begun.len()));
             let is_decided = wanted.is_empty() || matches!(verdict, Verdict::Consistent);
@@ -105,6 +111,11 @@ impl<'a> Alone<'a> {
         let history = self.reader.read(shape.threads, area).unwrap_or(none);
         Ok(answers(&self.plan, history, &done))
     }
+}
+
+/// The orders that were asked for and not run.
+fn taken(history: &History) -> BTreeSet<Vec<u32>> {
+    history.runs.as_ref().map(|runs| runs.take_asked()).unwrap_or_default()
 }
 
 /// Adds the results of the calls, which a model may judge.

@@ -7,7 +7,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::key_part::{self, KeyPart};
-use super::region::{Graph, Near, NearStep, NotShown, Region, Window, past_limits, window};
+use super::region::{
+    Graph, Near, NearStep, NotShown, Region, Window, as_far_as_run, past_limits, window,
+};
 use super::shown_state;
 use crate::check::data::events::{Events, HistoryEvent};
 use crate::check::data::prefix::until;
@@ -81,6 +83,15 @@ pub fn partials(
     if matches!(spec.kind, Kind::Snapshot | Kind::Serializable) {
         return Err(NotShown::Transactions);
     }
+    as_far_as_run(history, spec, || of_parts(history, spec, witness, limits))
+}
+
+fn of_parts(
+    history: &History,
+    spec: &Spec,
+    witness: &[OperationId],
+    limits: &Limits,
+) -> Result<Partials, NotShown> {
     // Keys are independent: what was done on others says nothing about the failure.
     let Some(key) = key_part::key_of_all(history, spec, witness) else {
         return of_all(history, spec, witness, limits);

@@ -75,6 +75,21 @@ impl From<Exhausted> for NotShown {
     }
 }
 
+/// What is shown where the model is run: nothing, if it depends on orders that were not run.
+pub fn as_far_as_run<T>(
+    history: &History,
+    spec: &Spec,
+    show: impl FnOnce() -> Result<T, NotShown>,
+) -> Result<T, NotShown> {
+    match &history.runs {
+        Some(runs) if spec.kind.is_run() => match runs.while_asked(show) {
+            (shown, 0) => shown,
+            _ => Err(NotShown::Undecided(Undecided::OrdersNotRun)),
+        },
+        _ => show(),
+    }
+}
+
 /// The operations under way between two times are near a failure.
 pub struct Window {
     pub begin: u64,

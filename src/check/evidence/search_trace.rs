@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use super::key_part::{KeyPart, key_of};
 use super::partials::Partials;
 use super::region::{
-    Graph, NEAR_MAX, Near, NearStep, NotShown, Region, Window, past_limits, window,
+    Graph, NEAR_MAX, Near, NearStep, NotShown, Region, Window, as_far_as_run, past_limits, window,
 };
 use super::shown_state;
 use crate::check::data::events::{Events, HistoryEvent};
@@ -105,6 +105,15 @@ pub fn search_trace(
     if matches!(spec.kind, Kind::Snapshot | Kind::Serializable) {
         return Err(NotShown::Transactions);
     }
+    as_far_as_run(history, spec, || trace_near(history, spec, partials, limits))
+}
+
+fn trace_near(
+    history: &History,
+    spec: &Spec,
+    partials: Option<&Partials>,
+    limits: &Limits,
+) -> Result<SearchTrace, NotShown> {
     let limits = &past_limits(history, limits);
     let Some(partials) = partials else {
         return trace(history, spec, (0, beginning(history)), 0, limits);
