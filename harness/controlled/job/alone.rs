@@ -64,7 +64,8 @@ impl<'a> Alone<'a> {
         }
         self.plan.scenarios = vec![scenario];
         let (mut runs, mut wanted, mut made) = (SequentialRuns::default(), vec![Vec::new()], 0);
-        for batch in (2..).map(|doubled| 1 << (doubled / 2)) {
+        let mut batch = 2;
+        loop {
             let (before, most) = (made, made + batch.min(ORDERS_MAX - made));
             for begun in wanted.drain(..) {
                 if made < most && (begun.is_empty() || !runs.has(&begun)) {
@@ -88,8 +89,8 @@ impl<'a> Alone<'a> {
                 return Ok(verdict);
             }
             runs = Arc::unwrap_or_clone(history.runs.take().expect("set above"));
+            batch = (batch + batch / 2).min(ORDERS_MAX);
         }
-        unreachable!("each batch makes orders, or leaves none that is wanted")
     }
 
     /// Makes the calls in this order, as far as the target makes them.
