@@ -49,7 +49,9 @@ fn bugs_of_structures_of_no_family_are_found() {
 fn a_finding_is_shrunk_replayed_and_explained() {
     let tool = Tool::new();
     let run = tool.fuzz(structure("channel")).seed(1).findings(1).with("--cflag=-DWRONG");
-    let answer = run.with("--shrink 3s").expect(1, &["send(\"", "throws Closed", "close() -> ok"]);
+    let answer = run
+        .with("--shrink 3s")
+        .expect(1, &["send(\"", "throws Closed", "close() -> ok", "Is this meant?"]);
     let finding = answer.finding();
     let shrunk = Stored::load(&finding).expect("written");
     let calls = shrunk.finding.plan.scenarios[0].calls();
@@ -167,6 +169,33 @@ fn what_the_model_self_cannot_do_is_said() {
     fuzz().native().expect(2, &native);
     let other = ["lists its method try_acquire", "use model self"];
     fuzz().with("--model fifo").expect(2, &other);
+}
+
+/// Nobody is accused of waiting for a call that was never drawn, without a question.
+#[test]
+fn a_method_that_waits_for_another_is_asked_about() {
+    let text = "#include <condition_variable>
+#include <interlap_operations.hpp>
+#include <mutex>
+struct Semaphore {
+    std::mutex mutex;
+    std::condition_variable more;
+    int permits = 1;
+    void acquire() {
+        std::unique_lock<std::mutex> guard(mutex);
+        more.wait(guard, [&] { return permits > 0; });
+        permits--;
+    }
+    void release() {
+        std::lock_guard<std::mutex> guard(mutex);
+        permits++;
+        more.notify_one();
+    }
+};
+INTERLAP_OPERATIONS(Semaphore, acquire, release)
+";
+    let run = Tool::new().fuzz_text("semaphore.cpp", text).findings(1).with("--shrink 0s").run();
+    run.expect(1, &["Is this meant? If acquire() may wait for a call of another thread"]);
 }
 
 /// A structure of a family may be its own model, too.

@@ -3,9 +3,10 @@
 
 use crate::check::Weaker;
 use crate::core::history::{History, OperationId};
+use crate::core::operation::Op;
 use crate::finding::interleaving::Call;
 use crate::finding::{Failure, FaultPlace, Stored};
-use crate::model::added;
+use crate::model::{Kind, Spec, added};
 use crate::process::fault::FaultKind;
 use crate::report::words;
 use crate::trace::frame::{Awaited, Deed, DetectedKind};
@@ -16,12 +17,24 @@ const MODELS_MAX: usize = 2;
 /// What to ask about a finding, if anything.
 pub fn of_finding(stored: &Stored) -> Option<String> {
     match &stored.finding.what {
-        Failure::Violation { weaker, .. } => of_weaker(weaker),
+        Failure::Violation { weaker, .. } => {
+            of_weaker(weaker).or_else(|| of_model(&stored.finding.model))
+        }
         Failure::Fault { kind, places, .. } => {
             let waits_for_lock = places.iter().any(is_waiting_for_lock);
             of_waiting(*kind, &stored.round.history).filter(|_| !waits_for_lock)
         }
     }
+}
+
+/// What to ask where the structure is its own model.
+fn of_model(model: &str) -> Option<String> {
+    let is_itself = model.parse().is_ok_and(|spec: Spec| spec.kind == Kind::Itself);
+    is_itself.then(|| {
+        "Is this meant? Called one call at a time, the structure never gives these answers. If they \
+         are right all the same, say so in a class beside it: INTERLAP_MODEL."
+            .to_string()
+    })
 }
 
 /// What to ask where these weaker promises allow a history.
@@ -59,6 +72,14 @@ fn of_waiting(kind: FaultKind, history: &History) -> Option<String> {
     let operation = |id: OperationId| history.operation(id);
     let is_open = |id: &OperationId| operation(*id).status.is_open();
     let first = history.ids().find(is_open)?;
+    let (op, args) = (operation(first).op, history.args(first).to_vec());
+    let call = words::call(&Call { op, args });
+    if matches!(op, Op::Method(_)) {
+        return Some(format!(
+            "Is this meant? If {call} may wait for a call of another thread, do not list it: here \
+             nobody may come. List a method that returns instead, or that waits only so long."
+        ));
+    }
     let only_removals = history.ids().filter(is_open).all(|id| operation(id).op.removes());
     let (mut inside, mut any) = (0, false);
     for id in history.ids().filter(|id| !is_open(id)) {
@@ -67,8 +88,6 @@ fn of_waiting(kind: FaultKind, history: &History) -> Option<String> {
         let less = if operation.op.removes() { results.len() } else { 0 };
         (inside, any) = (inside + more as i64 - less as i64, any || more > 0);
     }
-    let (op, args) = (operation(first).op, history.args(first).to_vec());
-    let call = words::call(&Call { op, args });
     (only_removals && inside == 0).then(|| {
         format!(
             "Is this meant? All that was added has been removed, and each call that did not return \
