@@ -69,7 +69,7 @@ fn a_finding_is_shrunk_replayed_and_explained() {
         let history =
             tool.call("convert --to").arg(to).arg(&file).expect(0, &["send(string) -> bool"]);
         let text = tool.write("history", &history.out);
-        tool.call("check").arg(&text).expect(3, &["called one call at a time"]);
+        tool.call("check").arg(&text).expect(3, &["the calls were not made one at a time"]);
     }
 }
 

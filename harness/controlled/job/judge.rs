@@ -36,7 +36,7 @@ struct Rules {
 pub struct Judge<'a> {
     rules: ReadOnly<Rules>,
     reader: RoundReader,
-    /// Where the structure is its own model.
+    /// Where the structure, or a class beside it, is the model.
     alone: Option<Alone<'a>>,
 }
 

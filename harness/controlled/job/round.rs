@@ -41,14 +41,14 @@ struct Round<'a> {
     problem: Cell<Option<String>>,
     /// How many calls of the scenario's order are over.
     turns: Cell<usize>,
-    /// The first of them that the target refused as unsupported.
+    /// The one that was not made, if any: the target refused it, or there was no room.
     refused: Cell<Option<usize>>,
 }
 
 /// A round that came to its end.
 pub struct Done {
     pub drained: bool,
-    /// The first call of the scenario's order that the target refused as unsupported.
+    /// The place in the scenario's order of a call that was not made; none after it was.
     pub refused: Option<usize>,
     pub counted: engine::Counts,
 }
@@ -166,7 +166,9 @@ impl<'a> Round<'a> {
             let Some(op) = caller.next(&mut args) else { break };
             // On the stack, whose accesses are not scheduling points.
             let own: SmallVec<[i64; ARGS_INLINE]> = args.as_slice().into();
-            self.await_turn(thread);
+            if !self.await_turn(thread) {
+                break;
+            }
             timebox.expect(caller.answer());
             engine::boundary();
             let outcome = timebox.perform(self.target, structure, &local, op, &own);
@@ -180,28 +182,41 @@ impl<'a> Round<'a> {
                 Outcome::Unsupported => {
                     caller.withdraw();
                     unsupported += 1;
-                    let first = self.refused.get().unwrap_or(self.turns.get());
-                    self.refused.set(Some(first));
                 }
-                Outcome::NoRoom => break,
+                Outcome::NoRoom => {
+                    self.end_turn(false);
+                    break;
+                }
             }
-            self.end_turn();
+            self.end_turn(outcome != Outcome::Unsupported);
         }
         engine::boundary();
     }
 
-    /// Waits until the thread is the next in the scenario's order, if it has one.
-    fn await_turn(&self, thread: u32) {
-        while self.shape.order().get(self.turns.get()).is_some_and(|next| *next != thread) {
-            engine::block(self.turns.as_ptr() as usize, Wait::Other, None);
+    /// Waits until the thread is the next in the scenario's order, if it has one. Returns whether
+    /// it goes on: not after a call that was not made.
+    fn await_turn(&self, thread: u32) -> bool {
+        let order = self.shape.order();
+        while self.refused.get().is_none() {
+            match order.get(self.turns.get()) {
+                Some(next) if *next != thread => {
+                    engine::block(self.turns.as_ptr() as usize, Wait::Other, None);
+                }
+                _ => return true,
+            }
         }
+        false
     }
 
-    fn end_turn(&self) {
-        self.turns.set(self.turns.get() + 1);
-        if !self.shape.order().is_empty() {
-            engine::wake(self.turns.as_ptr() as usize, usize::MAX);
+    fn end_turn(&self, is_made: bool) {
+        if self.shape.order().is_empty() {
+            return;
         }
+        if !is_made {
+            self.refused.set(Some(self.turns.get()));
+        }
+        self.turns.set(self.turns.get() + 1);
+        engine::wake(self.turns.as_ptr() as usize, usize::MAX);
     }
 
     fn count_added(&self, op: Op, args: &[i64]) {

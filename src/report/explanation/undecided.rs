@@ -19,8 +19,8 @@ pub fn reason(undecided: &Undecided) -> String {
             format!("a log with append_batch or read_all has no operation {}", op.name())
         }
         Undecided::NotRunAlone => {
-            "the model self compares with the structure itself, called one call at a time, which \
-             only `interlap fuzz` and what replays its findings do"
+            "the calls were not made one at a time, by which this model goes: `interlap fuzz` does \
+             that in rounds of up to 1,024 calls, and keeps it with a finding"
                 .to_string()
         }
         Undecided::OrdersNotRun => {
