@@ -202,7 +202,7 @@ typedef struct il_call {
     int64_t *results;       /* [out] room for result_room values */
     uint32_t arg_count;     /* [in]  */
     uint32_t result_room;   /* [in]  at least IL_RESULT_ROOM */
-    uint32_t result_count;  /* [out] values written to results; 0 on entry */
+    uint32_t result_count;  /* [out] values written to results; 0 on entry, but of a model */
     uint32_t thread;        /* [in]  the calling thread, 0 based */
     const il_host *host;    /* [in]  */
     uint64_t start;         /* interlap's own: the stamps of the timebox */

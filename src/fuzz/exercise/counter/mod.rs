@@ -41,10 +41,10 @@ pub struct Counter {
     callers: [u8; OPS],
     looked: Analysed,
     arguments: Box<[[u64; BUCKETS]; OPS]>,
-    /// Pairs of calls that overlapped, by the lower cell and the higher: on a key in common, or
-    /// none.
-    same: Box<[u64]>,
-    apart: Box<[u64]>,
+    /// Pairs of calls that overlapped, by [`pair`] of their cells, as far as there are any: on a key
+    /// in common, or none.
+    same: Vec<u64>,
+    apart: Vec<u64>,
     depths: [u64; DEPTHS],
     held_max: Option<u64>,
     /// Hashes of the shapes of rounds, to be counted by `Sketch`.
@@ -60,7 +60,6 @@ struct Open {
 
 impl Default for Counter {
     fn default() -> Counter {
-        let cells = || vec![0; CELLS * CELLS].into_boxed_slice();
         Counter {
             ops: [None; OPS],
             rounds: 0,
@@ -69,8 +68,8 @@ impl Default for Counter {
             callers: [0; OPS],
             looked: Analysed::default(),
             arguments: Box::new([[0; BUCKETS]; OPS]),
-            same: cells(),
-            apart: cells(),
+            same: Vec::new(),
+            apart: Vec::new(),
             depths: [0; DEPTHS],
             held_max: None,
             shapes: Vec::new(),
@@ -89,6 +88,18 @@ fn place(op: Op) -> usize {
 #[inline]
 fn cell(op: Op, outcome: AnswerKind) -> usize {
     place(op) * KINDS + outcome as usize
+}
+
+/// The place of a pair of cells, whichever comes first: small for small cells.
+#[inline]
+fn pair(one: usize, other: usize) -> usize {
+    let (low, high) = (one.min(other), one.max(other));
+    high * (high + 1) / 2 + low
+}
+
+/// What is counted there, if anything.
+fn of(sums: &[u64], at: usize) -> u64 {
+    sums.get(at).copied().unwrap_or(0)
 }
 
 impl Counter {
@@ -176,9 +187,12 @@ impl Counter {
         self.depths[open.len().min(DEPTHS - 1)] += 1;
         let (low, high) = keys(operation.op, args);
         for other in open {
-            let at = cell.min(other.cell) * CELLS + cell.max(other.cell);
+            let at = pair(cell, other.cell);
             let meet = low <= other.keys.1 && other.keys.0 <= high;
             let pairs = if meet { &mut self.same } else { &mut self.apart };
+            if pairs.len() <= at {
+                pairs.resize(at + 1, 0);
+            }
             pairs[at] += 1;
         }
     }
@@ -188,19 +202,22 @@ impl Counter {
         fn add(sums: &mut [u64], more: &[u64]) {
             sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
         }
+        fn add_all(sums: &mut Vec<u64>, more: &[u64]) {
+            sums.resize(sums.len().max(more.len()), 0);
+            add(sums, more);
+        }
         for (op, other) in self.ops.iter_mut().zip(other.ops) {
             *op = op.or(other);
         }
         self.rounds += other.rounds;
-        self.threads.resize(self.threads.len().max(other.threads.len()), 0);
-        add(&mut self.threads, &other.threads);
+        add_all(&mut self.threads, &other.threads);
         add(&mut self.answers, &other.answers);
         self.callers.iter_mut().zip(other.callers).for_each(|(callers, more)| *callers |= more);
         self.looked.rounds += other.looked.rounds;
         self.looked.calls += other.looked.calls;
         add(self.arguments.as_flattened_mut(), other.arguments.as_flattened());
-        add(&mut self.same, &other.same);
-        add(&mut self.apart, &other.apart);
+        add_all(&mut self.same, &other.same);
+        add_all(&mut self.apart, &other.apart);
         add(&mut self.depths, &other.depths);
         self.held_max = self.held_max.max(other.held_max);
         other.shapes
@@ -213,8 +230,8 @@ impl Counter {
 
     /// The number of distinct pairs of answers that overlapped.
     pub fn combinations(&self) -> u64 {
-        self.same.iter().zip(&self.apart).filter(|(same, apart)| **same + **apart > 0).count()
-            as u64
+        let pairs = 0..self.same.len().max(self.apart.len());
+        pairs.filter(|at| of(&self.same, *at) + of(&self.apart, *at) > 0).count() as u64
     }
 
     /// The sums, to be stored; `shapes`: the estimated number of distinct shapes.
@@ -234,9 +251,12 @@ impl Counter {
             let (from, to) = bounds(bucket);
             Some(Argument { op, from, to, calls: self.arguments[at / BUCKETS][bucket] })
         });
-        let pairs = (0..CELLS * CELLS).filter_map(|at| {
-            let (one, other) = (answer(at / CELLS)?, answer(at % CELLS)?);
-            Some(Pair { one, other, same: self.same[at], apart: self.apart[at] })
+        let cells = (0..CELLS).flat_map(|one| (one..CELLS).map(move |other| (one, other)));
+        let pairs = cells.filter_map(|(one, other)| {
+            let at = pair(one, other);
+            let (same, apart) = (of(&self.same, at), of(&self.apart, at));
+            let (one, other) = (answer(one)?, answer(other)?);
+            Some(Pair { one, other, same, apart })
         });
         let threads = self.threads.iter().enumerate().filter(|(_, rounds)| **rounds > 0);
         let deepest = self.depths.iter().rposition(|calls| *calls > 0).map_or(0, |at| at + 1);
