@@ -41,8 +41,8 @@ pub struct Counter {
     callers: [u8; OPS],
     looked: Analysed,
     arguments: Box<[[u64; BUCKETS]; OPS]>,
-    /// Pairs of calls that overlapped, by [`pair`] of their cells, as far as there are any: on a key
-    /// in common, or none.
+    /// Pairs of calls that overlapped, by [`pair`] of their cells, as far as there are any: on a
+    /// key in common, or none.
     same: Vec<u64>,
     apart: Vec<u64>,
     depths: [u64; DEPTHS],
