@@ -215,7 +215,7 @@ typedef struct il_config {
     const char *directory;  /* [in] an empty directory of this process; deleted at its end */
     uint64_t seed;          /* [in] differs from round to round */
     uint32_t threads;       /* [in] threads 0 .. threads-1 will call; thread `threads` drains */
-    uint32_t round;         /* [in] counts up within one process */
+    uint32_t round;         /* [in] differs between all structures of one process */
     uint32_t model;         /* [in] 1: make the sequential model instead (il_target.has_model) */
 } il_config;
 

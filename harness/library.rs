@@ -166,7 +166,7 @@ impl Target {
     pub fn create(
         &self,
         directory: &Path,
-        (seed, threads, round, of_model): (u64, u32, u64, bool),
+        (seed, threads, round, of_model): (u64, u32, u32, bool),
     ) -> Result<Structure<'_>, String> {
         let directory = CString::new(directory.as_os_str().as_encoded_bytes())
             .map_err(|_| "the scratch directory's name has a NUL".to_string())?;
@@ -175,7 +175,7 @@ impl Target {
             directory: directory.as_ptr(),
             seed,
             threads,
-            round: round as u32,
+            round,
             model: of_model.into(),
         };
         // SAFETY: the configuration and its string outlive the call.

@@ -83,7 +83,8 @@ pub fn run_round(
     crate::marker::interlap_round_begin(shape.round);
     area.set_stage(Stage::Create);
     let seed = mix(setting.seed ^ shape.round);
-    let structure = target.create(setting.directory, (seed, shape.threads, shape.round, false))?;
+    let structure =
+        target.create(setting.directory, (seed, shape.threads, shape.round as u32, false))?;
     area.set_stage(Stage::Calls);
     let round = Round {
         target,

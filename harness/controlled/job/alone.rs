@@ -27,6 +27,9 @@ use crate::workload::Shape;
 /// Orders of one round at most: a round that needs more is not decided.
 const ORDERS_MAX: usize = 512;
 
+/// The numbers of structures that are called one call at a time begin here.
+const NUMBER_FIRST: u32 = 1 << 31;
+
 pub struct Alone<'a> {
     job: &'a Job,
     target: &'a Target,
@@ -35,6 +38,8 @@ pub struct Alone<'a> {
     /// The job's, with the calls of a round as its only scenario.
     plan: Plan,
     reader: RoundReader,
+    /// Structures made so far: each has a number that no round has, in case it names files.
+    structures: u32,
     /// Threads of the target outlived one of the runs.
     pub left_running: bool,
 }
@@ -43,7 +48,7 @@ impl<'a> Alone<'a> {
     pub fn new(job: &'a Job, target: &'a Target, kind: Kind) -> Alone<'a> {
         let (plan, reader) = (job.plan.clone(), RoundReader::new(&target.methods));
         let of_model = kind == Kind::Class;
-        Alone { job, target, of_model, plan, reader, left_running: false }
+        Alone { job, target, of_model, plan, reader, structures: 0, left_running: false }
     }
 
     /// Decides a round of calls that have all returned. Leaves in `history` what was run for that.
@@ -106,7 +111,9 @@ impl<'a> Alone<'a> {
         current_round::set(round, &policy);
         let settings = prepare(self.job, &shape, &policy);
         coverage::leave_out();
-        let done = round::run(self.target, area, &shape, &self.job.directory, settings)?;
+        self.structures = (self.structures + 1) % NUMBER_FIRST;
+        let structure = (&*self.job.directory, NUMBER_FIRST + self.structures);
+        let done = round::run(self.target, area, &shape, structure, settings)?;
         self.left_running |= done.counted.left_running > 0;
         let none = &mut History::default();
         let history = self.reader.read(shape.threads, area).unwrap_or(none);

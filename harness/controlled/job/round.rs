@@ -32,6 +32,7 @@ struct Round<'a> {
     area: &'a Area,
     shape: &'a Shape<'a>,
     directory: &'a Path,
+    number: u32,
     seed: u64,
     structure: Cell<*const Structure<'a>>,
     added: Cell<u64>,
@@ -53,12 +54,12 @@ pub struct Done {
     pub counted: engine::Counts,
 }
 
-/// Carries out one round.
+/// Carries out one round. `structure` is what `il_config.round` is to be.
 pub fn run(
     target: &Target,
     area: &mut Area,
     shape: &Shape,
-    directory: &Path,
+    (directory, structure): (&Path, u32),
     settings: RoundSettings,
 ) -> Result<Done, String> {
     let room = (abi::IL_RESULT_ROOM as usize).max(shape.values_per_call());
@@ -72,6 +73,7 @@ pub fn run(
         area,
         shape,
         directory,
+        number: structure,
         seed: settings.seed,
         structure: Cell::new(std::ptr::null()),
         added: Cell::new(0),
@@ -116,7 +118,7 @@ impl<'a> Round<'a> {
         let (shape, threads) = (self.shape, self.shape.threads);
         fault::set_thread(threads);
         self.enter_stage(Stage::Create);
-        let config = (self.seed, threads, shape.round, shape.of_model());
+        let config = (self.seed, threads, self.number, shape.of_model());
         let structure = self.target.create(self.directory, config)?;
         self.structure.set((&raw const structure).cast());
         self.enter_stage(Stage::Calls);

@@ -152,7 +152,7 @@ fn one(
 ) -> Result<round::Done, String> {
     current_round::set(shape.round, spec);
     let settings = prepare(job, shape, spec);
-    round::run(target, area, shape, &job.directory, settings)
+    round::run(target, area, shape, (&job.directory, shape.round as u32), settings)
 }
 
 /// Restores the state that each round starts from; draws how this one is scheduled.
