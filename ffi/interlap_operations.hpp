@@ -49,14 +49,12 @@
 
 namespace interlap {
 
+/* What a method of a model says of an answer: is it right? */
+enum class allows : bool { no, yes };
+
 namespace detail {
 
 struct skipped {};
-
-/* What a method of a model says of an answer: is it right? */
-} // namespace detail
-enum class allows : bool { no, yes };
-namespace detail {
 
 /* How a type is written into words, and read from them: `text()` is its name in signatures. */
 template <class T, class = void> struct value_of {

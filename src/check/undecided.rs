@@ -22,7 +22,7 @@ pub enum Undecided {
     Foreign(Kind, Op),
     /// A stream has no such operation.
     NotOfStreams(Op),
-    /// The calls were not made one at a time, which the model self goes by.
+    /// The calls were not made one at a time, by which the models self and class go.
     NotRunAlone,
     /// The structure was not called in some orders that may explain the history.
     OrdersNotRun,

@@ -61,7 +61,7 @@ fn a_finding_is_shrunk_replayed_and_explained() {
     let tool = Tool::new();
     let run = tool.fuzz(structure("channel")).seed(1).findings(1).with("--cflag=-DWRONG");
     let answer = run
-        .with("--shrink 3s")
+        .with("--shrink 60s")
         .expect(1, &["send(\"", "throws Closed", "close() -> ok", "Is this meant?"]);
     let finding = answer.finding();
     let shrunk = Stored::load(&finding).expect("written");
