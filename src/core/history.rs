@@ -80,8 +80,8 @@ pub struct History {
     /// Whether one thread removed everything at the end, after all other calls had returned, until
     /// the structure answered empty. A value that was added and never removed is then lost.
     pub drained: bool,
-    /// What the structure, or a class beside it, answers to these calls one at a time, where that is
-    /// the model.
+    /// What the structure, or a class beside it, answers to these calls one at a time, where that
+    /// is the model.
     pub runs: Option<Arc<SequentialRuns>>,
     /// The client that ran alone: it created the structure, and drained it at the end.
     pub drain: Option<u32>,
