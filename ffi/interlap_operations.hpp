@@ -312,6 +312,8 @@ template <class T, auto method, bool wants_local, class R, class... A> struct me
         const int64_t *from = call->args;
         words with_answer;
         if constexpr (judges) {
+            /* The structure threw: no answer that could be allowed. */
+            if (sizeof...(A) > 0 && call->result_count == 0) throw skipped{};
             with_answer.assign(call->args, call->args + call->arg_count);
             with_answer.insert(with_answer.end(), call->results,
                                call->results + call->result_count);

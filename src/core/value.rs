@@ -78,11 +78,6 @@ impl Type {
         Ok(())
     }
 
-    /// Whether an argument or result of this type may hold a number that another call answered.
-    pub fn is_number(&self) -> bool {
-        matches!(self, Type::Int | Type::Uint)
-    }
-
     /// Calls `each` with every number that a value holds: what later calls may be given.
     ///
     /// # Errors

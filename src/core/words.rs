@@ -74,16 +74,12 @@ fn answer_with(op: Op, status: Status, results: &[i64], list: &dyn Fn(&[i64]) ->
     if let Op::Method(method) = op
         && !results.is_empty()
     {
-        return match status {
-            Status::Failed => all(&[Type::String], results).map(|of| of.trim_matches('"').into()),
+        let exception = |name: String| format!("throws {}", name.trim_matches('"'));
+        let shown = match status {
+            Status::Failed => all(&[Type::String], results).map(exception),
             _ => method.shown_result(results),
-        }
-        .map(
-            |words: String| {
-                if status == Status::Failed { format!("throws {words}") } else { words }
-            },
-        )
-        .unwrap_or_else(|_| list(results));
+        };
+        return shown.unwrap_or_else(|_| list(results));
     }
     answer_by_list(op, status, results, list)
 }

@@ -278,6 +278,17 @@ fn a_class_beside_the_structure_says_what_is_right() {
     tool.replay(&finding).expect(1, &["checked again: the same violation"]);
 }
 
+/// Its words are not those of an answer.
+#[test]
+fn an_exception_is_no_answer_that_a_model_allows() {
+    let right = POOL.replace("TAKE(used[id])", "used[id].exchange(true)");
+    let throws = right.replace("return std::nullopt;", "throw std::string(\"all are taken\");");
+    assert_ne!(throws, right);
+    let tool = Tool::new();
+    let run = tool.fuzz_text("pool.cpp", &throws).rounds(2_000).findings(1);
+    run.with("--shrink 0s").expect(1, &["model class", "throws std::"]);
+}
+
 #[test]
 fn mistakes_of_a_model_are_called_so() {
     let right = POOL.replace("TAKE(used[id])", "used[id].exchange(true)");

@@ -126,12 +126,15 @@ fn taken(history: &History) -> BTreeSet<Vec<u32>> {
     history.runs.as_ref().map(|runs| runs.take_asked()).unwrap_or_default()
 }
 
-/// Adds the results of the calls, which a model may judge.
+/// Adds the results of the calls, which a model may judge. An exception is none: its words are of
+/// another type.
 fn add_answers(scenario: &mut Scenario, history: &History) {
     for thread in &history.threads {
         let calls = &mut scenario.threads[thread.client as usize];
         for (call, operation) in calls.iter_mut().zip(thread.operations()) {
-            call.answer = thread.results(operation).to_vec();
+            if operation.status == Status::Ok {
+                call.answer = thread.results(operation).to_vec();
+            }
         }
     }
 }
