@@ -174,8 +174,10 @@ enum il_status {
     IL_FAILED = 3,      /* had no effect, or false; of a bulk removal: fewer are inside */
     IL_UNKNOWN = 4,     /* may have happened, may still happen, or not (a timeout, a lost commit) */
     IL_UNSUPPORTED = 5, /* did nothing and will not be recorded: interlap draws another call */
-    IL_DONE = 6         /* a set's insert or remove, a map's remove: the key is in, or out, now; it
+    IL_DONE = 6,        /* a set's insert or remove, a map's remove: the key is in, or out, now; it
                            does not say whether it was so before */
+    IL_WAITS = 7        /* of a sequential model alone: did nothing, because the call waits for
+                           another; it is made again after that */
 };
 
 /* Which threads may make a call. A round has threads 0, 1, 2, ... */
@@ -260,7 +262,8 @@ typedef struct il_target {
     uint32_t has_model;     /* 1: the library has a sequential model for the model "class"; else 0.
                                Its calls come one at a time. Each has the answer of the structure
                                in results and result_count on entry, which it may read; it answers
-                               what is right, or IL_UNSUPPORTED if that answer is wrong. */
+                               what is right, or IL_UNSUPPORTED if that answer is wrong, or
+                               IL_WAITS. */
 
     /* Returns the structure, or NULL after il_error. */
     void *(*create)(const il_config *config);

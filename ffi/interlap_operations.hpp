@@ -29,8 +29,8 @@
  *     interlap::allows acquire(std::optional<int> answer);
  *
  * A method that must not be called as drawn (`release` of what this thread does not hold) calls
- * interlap::skip() before it does anything: another call is drawn. A method must not wait for a
- * call of another thread.
+ * interlap::skip() before it does anything: another call is drawn. A method may wait for calls of
+ * other threads; where a model's would, it calls interlap::wait() instead, before it does anything.
  *
  * Integers are drawn from a few small numbers and from what earlier calls of the thread answered,
  * so that `release` gets what `acquire` gave.
@@ -55,6 +55,7 @@ enum class allows : bool { no, yes };
 namespace detail {
 
 struct skipped {};
+struct waiting {};
 
 /* How a type is written into words, and read from them: `text()` is its name in signatures. */
 template <class T, class = void> struct value_of {
@@ -312,8 +313,8 @@ template <class T, auto method, bool wants_local, class R, class... A> struct me
         const int64_t *from = call->args;
         words with_answer;
         if constexpr (judges) {
-            /* The structure threw: no answer that could be allowed. */
-            if (sizeof...(A) > 0 && call->result_count == 0) throw skipped{};
+            /* The structure threw, or its call waits for ever: there is no answer to judge. */
+            if (sizeof...(A) > 0 && call->result_count == 0) throw waiting{};
             with_answer.assign(call->args, call->args + call->arg_count);
             with_answer.insert(with_answer.end(), call->results,
                                call->results + call->result_count);
@@ -475,6 +476,9 @@ inline void call_listed(void *structure, void *local, il_call *call) noexcept {
     } catch (const skipped &) {
         call->status = IL_UNSUPPORTED;
         return;
+    } catch (const waiting &) {
+        call->status = IL_WAITS;
+        return;
     } catch (...) {
         call->status = IL_FAILED;
         answer.clear();
@@ -519,6 +523,9 @@ template <class T> const il_target *listed_target() {
 
 /* In a listed method, before it has done anything: it must not be called so; draw another call. */
 [[noreturn]] inline void skip() { throw detail::skipped{}; }
+
+/* In a method of a model, before it has done anything: here the call waits for another. */
+[[noreturn]] inline void wait() { throw detail::waiting{}; }
 
 } // namespace interlap
 

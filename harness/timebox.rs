@@ -116,6 +116,11 @@ impl<'a> Timebox<'a> {
         self.results[..self.expected].copy_from_slice(&answer[..self.expected]);
     }
 
+    /// Whether the last call was of a model, and waits for another.
+    pub fn waits(&self) -> bool {
+        self.call.call.status == abi::IL_WAITS
+    }
+
     /// The values that the last call returned.
     pub fn results(&self) -> &[i64] {
         &self.results[..self.call.call.result_count as usize]
@@ -237,7 +242,7 @@ impl<'a> Timebox<'a> {
     #[inline]
     fn answer(&self) -> Option<Status> {
         let call = &self.call.call;
-        if call.status == abi::IL_UNSUPPORTED {
+        if matches!(call.status, abi::IL_UNSUPPORTED | abi::IL_WAITS) {
             return None;
         }
         if call.result_count as usize > self.room || self.results[self.room] != GUARD {

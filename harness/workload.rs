@@ -193,11 +193,6 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// The threads in the order in which they make their calls, where that is given.
-    pub fn order(&self) -> &[u32] {
-        self.scenario.map_or(&[], |scenario| &scenario.order)
-    }
-
     /// Whether the calls are those of the target's sequential model.
     pub fn of_model(&self) -> bool {
         self.scenario.is_some_and(|scenario| scenario.of_model)

@@ -48,7 +48,7 @@ static void release(struct semaphore *it, il_call *call) {
 }
 
 // No model is needed: answers are right if the structure, called by one thread at a time in some
-// order, gives the same. A method must not wait for a call of another thread.
+// order, gives the same. Methods may wait for each other.
 INTERLAP_OPERATIONS(struct semaphore, .create = semaphore_new, .destroy = semaphore_free,
                     .methods = {{"try_acquire() -> bool", try_acquire},
                                 {"release(int) -> int", release}})

@@ -34,8 +34,7 @@ class Semaphore {
 
 // The methods that threads call, with arguments and results of most types
 // (interlap_operations.hpp lists them). No model is needed: answers are right if the structure,
-// called by one thread at a time in some order, gives the same. A method must not wait for a call
-// of another thread.
+// called by one thread at a time in some order, gives the same. Methods may wait for each other.
 //
 // What must not be called as it is drawn goes into a class of your own around yours, with
 // interlap::skip(), and a `struct Local { Local(Target &, unsigned thread); };` for what each

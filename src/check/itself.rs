@@ -1,11 +1,12 @@
 //! Checks a history against the structure itself, or a class beside it: by the general search over
 //! the orders in which its calls were made one at a time.
 
-use super::search::history::run;
+use super::search::history::{run, unexplained};
 use super::search::steps::Steps;
 use super::undecided::Undecided;
 use super::verdict::{Limits, Verdict};
-use crate::core::history::History;
+use crate::core::history::{History, OperationId};
+use crate::core::operation::Status;
 use crate::model::{Itself, Spec};
 
 /// Decides the history. Inconclusive where orders would be needed that were not run: the runs of
@@ -15,10 +16,22 @@ pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
         return Verdict::Inconclusive(Undecided::NotRunAlone);
     };
     let steps = Steps::new(history, spec, None);
-    let (verdict, asked) =
-        runs.while_asked(|| run(history, spec, &steps, &Itself::new(history), limits));
+    let itself = Itself::new(history);
+    let (verdict, asked) = runs.while_asked(|| match all_wait(history) {
+        Some(first) if !itself.may_wait_at_once() => {
+            Verdict::Violation(unexplained(first, Vec::new()))
+        }
+        Some(_) => Verdict::Consistent,
+        None => run(history, spec, &steps, &itself, limits),
+    });
     match verdict {
         Verdict::Violation(_) if asked > 0 => Verdict::Inconclusive(Undecided::OrdersNotRun),
         verdict => verdict,
     }
+}
+
+/// The first operation of a history all of whose calls wait for ever.
+fn all_wait(history: &History) -> Option<OperationId> {
+    let mut ids = history.ids().filter(|id| history.operation(*id).status == Status::Pending);
+    ids.next().filter(|_| history.waits && ids.count() + 1 == history.len())
 }

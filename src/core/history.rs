@@ -80,6 +80,8 @@ pub struct History {
     /// Whether one thread removed everything at the end, after all other calls had returned, until
     /// the structure answered empty. A value that was added and never removed is then lost.
     pub drained: bool,
+    /// At the end no thread could go on, so calls without a response wait for ever.
+    pub waits: bool,
     /// What the structure, or a class beside it, answers to these calls one at a time, where that
     /// is the model.
     pub runs: Option<Arc<SequentialRuns>>,
@@ -343,8 +345,8 @@ impl History {
 
     /// A history with the same settings and no operations.
     pub fn without_threads(&self) -> History {
-        let (drained, drain, runs) = (self.drained, self.drain, self.runs.clone());
-        History { threads: Vec::new(), drained, drain, runs }
+        let History { drained, waits, drain, .. } = *self;
+        History { threads: Vec::new(), drained, waits, drain, runs: self.runs.clone() }
     }
 
     /// The name of the operation's client for people: "thread 2", or "drain".

@@ -207,10 +207,6 @@ pub struct Scenario {
     /// One call at a time, each compared with the sequential object.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sequential: bool,
-    /// The threads whose next call is made, one after the other, where that is not left to a
-    /// policy. Only of sequential scenarios of the controlled engine.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub order: Vec<u32>,
     /// The calls are those of the target's sequential model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub of_model: bool,

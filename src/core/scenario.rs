@@ -35,7 +35,6 @@ pub fn from_part(history: &History, callers: u32, keep: impl Fn(OperationId) -> 
         keys: keys.map_or(0, |keys| keys.max(0) as u64),
         values: values.unwrap_or(0).max(VALUES_MIN),
         sequential: false,
-        order: Vec::new(),
         of_model: false,
         free: history.has_blocks(),
         schedule: None,

@@ -1,5 +1,7 @@
 //! What a structure answered when the calls of a round were made one at a time, in several orders.
-//! The orders are a tree of their common beginnings. An order names clients: the next call of each.
+//! The orders are a tree of their common beginnings. An order names clients: each makes its next
+//! call, or goes on with the one that waits. (The two parts of a call that waits are the request
+//! and the follow-up of Scherer and Scott, DISC 2004.)
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -12,15 +14,25 @@ use super::operation::{Op, Status};
 /// A beginning of an order: the number of its last call, 0 before the first.
 pub type Beginning = u32;
 
-/// A call with what it answered after a beginning.
+/// A call with what it answered after a beginning, where it was made or went on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SequentialCall {
     pub client: u32,
     pub op: Op,
     pub args: Vec<i64>,
-    /// [`Status::Pending`] where the call could not be made there.
+    /// [`Status::Pending`] where the call waits: for another thread, or until it can be made.
+    /// [`Status::Unknown`] where it is not known, and is not that of the history.
     pub status: Status,
     pub results: Vec<i64>,
+    /// The clients whose calls wait, and could go on after this.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub awake: Vec<u32>,
+}
+
+impl SequentialCall {
+    pub fn waits(&self) -> bool {
+        self.status == Status::Pending
+    }
 }
 
 /// The runs of one round, and which others would be needed to decide it.
@@ -51,8 +63,8 @@ impl SequentialRuns {
         calls
     }
 
-    /// What comes after a beginning if this client makes this call next. Where no run knows, notes
-    /// the order as one that was asked for.
+    /// What comes after a beginning if this client makes this call next, or goes on with it. Where
+    /// no run knows, notes the order as one that was asked for.
     pub fn after(
         &self,
         beginning: Beginning,

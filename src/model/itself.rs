@@ -3,9 +3,12 @@
 //! The state is a beginning of an order that was run (`core::sequential_runs`), so no two orders
 //! lead to equal states. (The sequential specification of Lincheck, Koval et al., CAV 2023, is the
 //! same object called by one thread.)
+//!
+//! A call that waits takes effect in several steps: one in which it is made, and one for each time
+//! it goes on. The later ones are part of the step of the call that came before them.
 
 use super::{Call, Expect, Expected, Model};
-use crate::core::history::History;
+use crate::core::history::{History, NEVER, Operation, OperationId};
 use crate::core::operation::Status;
 use crate::core::sequential_runs::{Beginning, SequentialCall, SequentialRuns};
 use crate::core::words::{self, number};
@@ -16,6 +19,22 @@ pub struct Itself<'a> {
     runs: &'a SequentialRuns,
 }
 
+/// How far a thread of the history is after a beginning.
+#[derive(Clone, Copy)]
+struct Progress {
+    thread: u32,
+    /// Calls that have returned.
+    returned: u32,
+    waits: bool,
+}
+
+impl Progress {
+    /// The call that waits, or is to be made next.
+    fn call(self) -> OperationId {
+        OperationId { thread: self.thread, index: self.returned }
+    }
+}
+
 impl<'a> Itself<'a> {
     pub fn new(history: &'a History) -> Itself<'a> {
         static NONE: std::sync::LazyLock<SequentialRuns> =
@@ -23,11 +42,105 @@ impl<'a> Itself<'a> {
         Itself { history, runs: history.runs.as_deref().unwrap_or(&NONE) }
     }
 
-    /// What the call answers next, if a run has it.
-    fn after(&self, state: Beginning, call: &Call) -> Option<(Beginning, &SequentialCall)> {
-        let client = self.history.threads[call.id.thread as usize].client;
-        let next = self.runs.after(state, client, (call.op, call.args))?;
+    /// Whether the history can end before its first return: all calls that there are wait.
+    pub fn may_wait_at_once(&self) -> bool {
+        self.may_end(0)
+    }
+
+    /// What comes next if this call is made, or goes on; if a run has it.
+    fn after(&self, state: Beginning, id: OperationId) -> Option<(Beginning, &SequentialCall)> {
+        let client = self.history.threads[id.thread as usize].client;
+        let call = (self.history.operation(id).op, self.history.args(id));
+        let next = self.runs.after(state, client, call)?;
         Some((next, self.runs.call(next)?))
+    }
+
+    /// As [`Itself::after`], if the history has this answer, or may have it.
+    fn explained(&self, state: Beginning, id: OperationId) -> Option<Beginning> {
+        let (next, made) = self.after(state, id)?;
+        let recorded = (self.history.operation(id).status, self.history.results(id));
+        let is_open = recorded.0 == Status::Pending && !self.history.waits;
+        let is_same = (made.status, &made.results[..]) == recorded;
+        (made.waits() || is_open && made.status != Status::Unknown || is_same).then_some(next)
+    }
+
+    fn progress(&self, state: Beginning) -> impl Iterator<Item = Progress> {
+        let calls = self.runs.calls(state);
+        (0..).zip(&self.history.threads).map(move |(thread, own)| {
+            let mut own = calls.iter().filter(|call| call.client == own.client);
+            let returned = own.clone().filter(|call| !call.waits()).count() as u32;
+            Progress { thread, returned, waits: own.next_back().is_some_and(|call| call.waits()) }
+        })
+    }
+
+    fn operation(&self, of: Progress) -> Option<&Operation> {
+        self.history.threads[of.thread as usize].operations().get(of.returned as usize)
+    }
+
+    /// Whether a call that waits after this beginning had returned before `time`.
+    fn waits_too_long(&self, state: Beginning, time: u64) -> bool {
+        let returned = |of: Progress| self.operation(of).is_some_and(|own| own.end < time);
+        self.progress(state).any(|of| of.waits && returned(of))
+    }
+
+    /// The calls that wait after this beginning and could go on.
+    fn awake(&self, state: Beginning) -> Vec<OperationId> {
+        let awake = self.runs.call(state).map_or(&[][..], |last| &last.awake);
+        if awake.is_empty() {
+            return Vec::new();
+        }
+        let client = |of: &Progress| self.history.threads[of.thread as usize].client;
+        let is_awake = |of: &Progress| {
+            of.waits && self.operation(*of).is_some() && awake.contains(&client(of))
+        };
+        self.progress(state).filter(is_awake).map(Progress::call).collect()
+    }
+
+    /// Appends this beginning, and all that come of it where calls that wait go on.
+    fn go_on(&self, state: Beginning, next: &mut Vec<Beginning>) {
+        for id in self.awake(state) {
+            if let Some(after) = self.explained(state, id) {
+                self.go_on(after, next);
+            }
+        }
+        if !self.has_all_returns(state) || self.may_end(state) {
+            next.push(state);
+        }
+    }
+
+    /// Whether each call that the history has a response of was made.
+    fn has_all_returns(&self, state: Beginning) -> bool {
+        self.progress(state).all(|of| {
+            let next =
+                self.operation(Progress { returned: of.returned + u32::from(of.waits), ..of });
+            next.is_none_or(|next| next.end == NEVER)
+        })
+    }
+
+    /// Whether the history can end so: no call with a response waits. Where those without one wait
+    /// for ever, each of them can be made so that it waits and cannot go on.
+    fn may_end(&self, state: Beginning) -> bool {
+        let is_over =
+            |of: Progress| self.operation(of).is_none_or(|own| own.end == NEVER && of.waits);
+        let waits_in_vain =
+            |of: Progress| of.waits && self.operation(of).is_some_and(|own| own.end != NEVER);
+        if self.progress(state).any(waits_in_vain) {
+            return false;
+        }
+        if !self.history.waits {
+            return true;
+        }
+        let awake = self.awake(state);
+        if awake.is_empty() && self.progress(state).all(is_over) {
+            return true;
+        }
+        let is_unmade = |of: &Progress| !of.waits && self.operation(*of).is_some();
+        let unmade: Vec<OperationId> =
+            self.progress(state).filter(is_unmade).map(Progress::call).collect();
+        awake
+            .into_iter()
+            .chain(unmade)
+            .any(|id| self.explained(state, id).is_some_and(|after| self.may_end(after)))
     }
 }
 
@@ -39,19 +152,26 @@ impl<'a> Model<Call<'a>> for Itself<'_> {
     }
 
     fn step(&self, state: &Beginning, call: &Call<'a>, next: &mut Vec<Beginning>) {
-        if let Some((after, made)) = self.after(*state, call)
-            && (made.status, &made.results[..]) == (call.status, call.results)
+        let start = self.history.operation(call.id).start;
+        if !self.waits_too_long(*state, start)
+            && let Some(after) = self.explained(*state, call.id)
         {
-            next.push(after);
+            self.go_on(after, next);
         }
     }
 
     fn describe_state(&self, state: &Beginning) -> String {
-        let calls = self.runs.calls(*state);
         let said = |call: &&SequentialCall| {
-            let answer = words::answer(call.op, call.status, &call.results, &number);
-            format!("{} -> {answer}", words::call(call.op, &call.args, &number))
+            let made = words::call(call.op, &call.args, &number);
+            match call.waits() {
+                true => format!("{made} waits"),
+                false => {
+                    let answer = words::answer(call.op, call.status, &call.results, &number);
+                    format!("{made} -> {answer}")
+                }
+            }
         };
+        let calls = self.runs.calls(*state);
         match calls.is_empty() {
             true => "new".to_string(),
             false => format!("after {}", calls.iter().map(said).collect::<Vec<_>>().join(", ")),
@@ -61,9 +181,9 @@ impl<'a> Model<Call<'a>> for Itself<'_> {
 
 impl<'a> Expect<Call<'a>> for Itself<'_> {
     fn expected(&self, state: &Beginning, call: &Call<'a>) -> Expected {
-        match self.after(*state, call) {
+        match self.after(*state, call.id) {
             Some((_, made)) => Expected::Answer(made.status, made.results.clone()),
-            None => Expected::Answer(Status::Pending, Vec::new()),
+            None => Expected::Answer(Status::Unknown, Vec::new()),
         }
     }
 }

@@ -192,7 +192,10 @@ impl Assembler {
         }
         threads.retain(|thread: &Thread| !thread.operations().is_empty());
         let runs = self.runs.take();
-        let mut history = History { threads, drained, drain: Some(start.threads), runs };
+        // Such a round came to its end, as it was run again after that.
+        let waits = runs.is_some();
+        let drain = Some(start.threads);
+        let mut history = History { threads, drained, waits, drain, runs };
         history.settle();
         Ok(history)
     }

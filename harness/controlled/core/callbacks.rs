@@ -24,6 +24,8 @@ pub struct Callbacks {
     pub settle: fn(Whose),
     /// Reports an access that was made to the listeners, otherwise than by a hook.
     pub made: fn(&AccessEvent, Made),
+    /// Whether hooks report every access of the target.
+    pub sees_all: fn() -> bool,
     /// How many blocks of memory the target has.
     pub live_blocks: fn() -> u64,
     /// The innermost return address into the target's code, on the caller's stack; 0: not known.

@@ -25,7 +25,7 @@ use super::variables::{ENGINE, Start, Status};
 pub use super::variables::{callers, current, has_ended, now, step};
 pub use super::wait_kinds::{Taken, Wait, Woken, join_key};
 pub use super::wakeups::{clear_signalled, has_signal, interrupt, set_signalled, wake};
-use super::{control, debugger_stops, pace, progress, recorder};
+use super::{control, debugger_stops, pace, progress, recorder, waiting};
 
 /// How a round is to be scheduled.
 pub struct RoundSettings {
@@ -38,6 +38,8 @@ pub struct RoundSettings {
     pub whole_calls: bool,
     /// Whether the schedule is recorded.
     pub records: bool,
+    /// The virtual time at which it begins, in nanoseconds.
+    pub time: u64,
 }
 
 /// What a round has counted.
@@ -70,14 +72,16 @@ pub fn run(settings: RoundSettings, main: Start, argument: *mut c_void) -> std::
         thread.boundaries.set(0);
         thread.place.set(0);
     }
-    for count in [&SHARED.step, &SHARED.changed_at, &SHARED.atomics, &e.skipped, &e.plain] {
+    for count in [&SHARED.step, &SHARED.changed_at, &SHARED.atomics, &e.plain] {
         count.set(0);
     }
-    for count in [&e.switches, &e.schedule, &e.blocking, &e.runnable, &e.blocked] {
+    for count in [&e.switches, &e.schedule, &e.blocking, &e.runnable, &e.blocked, &e.held] {
         count.set(0);
     }
+    e.skipped.set(settings.time);
     pace::settle();
     SHARED.place.set(0);
+    waiting::watch(false);
     e.boundary_at.set(0);
     e.blocks.set(0);
     e.deadline_next.set(u64::MAX);

@@ -7,6 +7,7 @@
 //! - `progress`: whether what looks like a livelock is none
 //! - `switching`: asks the policy which thread is next; notices a deadlock
 //! - `blocking`, `wakeups`, `wait_kinds`: blocks a thread; wakes it; why it waits, as types
+//! - `waiting`: what is done where no thread can go on
 //! - `lifetimes`: how threads begin and end; `calls`: where calls of the structure do
 //! - `asking`: has a thread that does not run answer a question
 //! - `carrier`: what virtual threads run on; `layout`: where things lie in memory
@@ -36,4 +37,5 @@ pub mod shared;
 mod switching;
 mod variables;
 mod wait_kinds;
+pub mod waiting;
 mod wakeups;

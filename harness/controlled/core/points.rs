@@ -11,6 +11,7 @@ use super::pace::{BUSY_FACTOR, CALL_STEPS_MAX, IDLE_STEPS_AGAIN, IDLE_STEPS_MAX}
 use super::shared::SHARED;
 use super::switching::{choose, switch};
 use super::variables::{ENGINE, now};
+use super::waiting::nobody_goes_on;
 use super::{control, debugger_stops, layout, pace, progress, wakeups};
 
 /// Plain accesses that may be scheduling points in one round. Without a limit, the filling of a
@@ -106,8 +107,8 @@ pub(super) fn take_step(step: u64, pending: Pending, mut yields: bool, between_c
         // Buffered stores reach memory before other threads spin in vain.
         (callbacks().settle)(Whose::All);
     }
-    if step >= e.limit_next.get() {
-        compare_limits(step, pending.address);
+    if step >= e.limit_next.get() && compare_limits(step, pending.address) {
+        yields = true;
     }
     // SAFETY: nobody else uses it now; see `Engine`.
     unsafe { (*e.pending.get())[me] = pending };
@@ -124,21 +125,28 @@ pub(super) fn take_step(step: u64, pending: Pending, mut yields: bool, between_c
     pace::grant();
 }
 
-/// Notices a livelock, and wakes the threads whose deadline has come.
+/// Notices a livelock, and wakes the threads whose deadline has come. Whether the running thread
+/// may no longer run.
 #[cold]
-fn compare_limits(step: u64, address: u64) {
+fn compare_limits(step: u64, address: u64) -> bool {
     let e = &ENGINE;
     // A signal handler may have taken later steps since this one was counted.
     let idle_steps = step.saturating_sub(SHARED.changed_at.get());
     let busy_steps = step.saturating_sub(e.boundary_at.get());
-    if (idle_steps > e.steps_max.get() || busy_steps > e.steps_max.get() * BUSY_FACTOR)
-        && !progress::is_made(step, idle_steps.max(busy_steps), address)
-    {
-        (callbacks().livelock)();
+    let is_in_vain = (idle_steps > e.steps_max.get()
+        || busy_steps > e.steps_max.get() * BUSY_FACTOR)
+        && !progress::is_made(step, idle_steps.max(busy_steps), address);
+    if is_in_vain {
+        // What threads wait for may change unseen: the report says so.
+        if !(callbacks().sees_all)() {
+            (callbacks().livelock)();
+        }
+        nobody_goes_on(callbacks().livelock);
     }
     if now() >= e.deadline_next.get() {
         wakeups::expire();
     }
+    is_in_vain
 }
 
 /// A point at which only the policy is asked, and no limit is near.

@@ -1,5 +1,5 @@
 //! Asks the policy which thread is next, and switches to it. A deadlock is noticed here: no thread
-//! is runnable, and none waits for a deadline. A thread that is switched to first takes the signals
+//! can run, and none waits for a deadline. A thread that is switched to first takes the signals
 //! that were sent to it.
 
 use interlap::schedule::{Position, View};
@@ -9,17 +9,19 @@ use super::callbacks::callbacks;
 use super::shared::SHARED;
 use super::variables::{ENGINE, now};
 use super::wait_kinds::Taken;
+use super::waiting::{awaits_time, may_run, nobody_goes_on};
 use super::{asking, control, pace, recorder, wakeups};
 use crate::forked::stop_if_forked;
 
-/// The policy's choice among the runnable threads. If there is none, time jumps to the next
+/// The policy's choice among the threads that can run. If there is none, time jumps to the next
 /// deadline; without a deadline, it is a deadlock.
 pub(super) fn choose(yields: bool) -> usize {
     let e = &ENGINE;
-    while e.runnable.get() == 0 {
+    while may_run() == 0 {
         let deadline = e.deadline_next.get();
-        if deadline == u64::MAX {
-            (callbacks().deadlock)();
+        if deadline == u64::MAX || !awaits_time() {
+            nobody_goes_on(callbacks().deadlock);
+            continue;
         }
         e.skipped.set(e.skipped.get() + deadline.saturating_sub(now()));
         wakeups::expire();
@@ -30,7 +32,7 @@ pub(super) fn choose(yields: bool) -> usize {
     let own = &e.threads[current];
     let view = View {
         current,
-        runnable: e.runnable.get(),
+        runnable: may_run(),
         yields,
         step: SHARED.step.get(),
         position: Position {

@@ -55,6 +55,12 @@ pub(super) struct Engine {
     pub(super) threads: [Thread; THREADS_MAX],
     pub(super) runnable: Cell<u64>,
     pub(super) blocked: Cell<u64>,
+    /// Callers that may not run, though they could.
+    pub(super) held: Cell<u64>,
+    /// Whether the thread that makes the structure goes on where no other can.
+    pub(super) watched: Cell<bool>,
+    /// It did.
+    pub(super) stuck: Cell<bool>,
     pub(super) current: Cell<usize>,
     /// Points that might pass when they were granted, without the stamps taken since.
     pub(super) granted: Cell<u64>,
@@ -66,7 +72,7 @@ pub(super) struct Engine {
     pub(super) boundary_at: Cell<u64>,
     /// Plain accesses that were scheduling points.
     pub(super) plain: Cell<u64>,
-    /// Virtual nanoseconds skipped while all threads were blocked.
+    /// Virtual nanoseconds before the first step, and skipped while all threads were blocked.
     pub(super) skipped: Cell<u64>,
     pub(super) deadline_next: Cell<u64>,
     /// No limit but those of a thread's own steps is reached before this step.
@@ -111,6 +117,9 @@ pub(super) static ENGINE: Engine = Engine {
     }; THREADS_MAX],
     runnable: Cell::new(0),
     blocked: Cell::new(0),
+    held: Cell::new(0),
+    watched: Cell::new(false),
+    stuck: Cell::new(false),
     current: Cell::new(OUTSIDE),
     granted: Cell::new(0),
     asks: Cell::new(false),

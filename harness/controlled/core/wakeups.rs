@@ -74,7 +74,7 @@ pub(super) fn unblock(thread: usize, woken: Woken) {
 }
 
 /// The threads of a set.
-fn each(mut threads: u64) -> impl Iterator<Item = usize> {
+pub(super) fn each(mut threads: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let thread = threads.trailing_zeros() as usize;
         threads &= threads.wrapping_sub(1);

@@ -9,17 +9,20 @@ use std::sync::Arc;
 use interlap::check::{self, Limits, Verdict};
 use interlap::core::history::History;
 use interlap::core::operation::Status;
-use interlap::core::plan::{Job, Plan, Scenario};
+use interlap::core::plan::{Call, Job, Plan, Scenario};
 use interlap::core::scenario;
 use interlap::core::sequential_runs::{SequentialCall, SequentialRuns};
+use interlap::core::words;
 use interlap::model::{Kind, Spec as Model};
 use interlap::schedule::Spec as Policy;
 
 use super::judge::RoundReader;
-use super::round::{self, Done};
+use super::round::{self, Done, Run};
 use super::rounds::prepare;
+use super::turns::{CameTo, Order, Turn};
 use crate::controlled::core::current_round;
-use crate::controlled::watch::coverage;
+use crate::controlled::interpose::environment;
+use crate::controlled::watch::{coverage, libraries};
 use crate::library::Target;
 use crate::record::Area;
 use crate::workload::Shape;
@@ -27,8 +30,23 @@ use crate::workload::Shape;
 /// Orders of one round at most: a round that needs more is not decided.
 const ORDERS_MAX: usize = 512;
 
+/// Steps in vain after which a call that is made alone waits: it looks at the same places again and
+/// again.
+const STEPS_MAX: u64 = 1 << 14;
+
 /// The numbers of structures that are called one call at a time begin here.
 const NUMBER_FIRST: u32 = 1 << 31;
+
+/// In what a run differs from others of the same calls.
+#[derive(Default)]
+struct Unlike {
+    /// Bytes of the heap that are taken first.
+    heap: usize,
+    /// The virtual time at which it begins, in nanoseconds.
+    time: u64,
+    /// Changes the seed of random numbers.
+    seed: u64,
+}
 
 pub struct Alone<'a> {
     job: &'a Job,
@@ -51,7 +69,8 @@ impl<'a> Alone<'a> {
         Alone { job, target, of_model, plan, reader, structures: 0, left_running: false }
     }
 
-    /// Decides a round of calls that have all returned. Leaves in `history` what was run for that.
+    /// Decides a round that came to its end, though calls may wait for ever. Leaves in `history`
+    /// what was run for that.
     ///
     /// # Errors
     /// If the structure could not be made.
@@ -68,13 +87,18 @@ impl<'a> Alone<'a> {
             add_answers(&mut scenario, history);
         }
         self.plan.scenarios = vec![scenario];
+        let order = Order { begun: &[], guess: &guess };
+        if shape.sequential && !self.of_model {
+            self.are_the_same(shape.round, order, area)?;
+        }
         let (mut runs, mut wanted, mut made) = (SequentialRuns::default(), vec![Vec::new()], 0);
         let mut batch = 2;
         loop {
             let (before, most) = (made, made + batch.min(ORDERS_MAX - made));
             for begun in wanted.drain(..) {
                 if made < most && (begun.is_empty() || !runs.has(&begun)) {
-                    runs.add(self.run(shape.round, completed(begun, &guess), area)?);
+                    let order = Order { begun: &begun, ..order };
+                    runs.add(self.run((shape.round, Unlike::default()), order, area)?);
                     made += 1;
                 }
             }
@@ -98,27 +122,63 @@ impl<'a> Alone<'a> {
         }
     }
 
-    /// Makes the calls in this order, as far as the target makes them.
+    /// An error if answers are others at other addresses, at another time or with other random
+    /// numbers: then nobody can say which are right.
+    fn are_the_same(&mut self, round: u64, order: Order, area: &mut Area) -> Result<(), String> {
+        let unlike = Unlike { heap: 1040, time: 86_400_000_000_123, seed: 1 };
+        let one = self.run((round, Unlike::default()), order, area)?;
+        let other = self.run((round, unlike), order, area)?;
+        match one.iter().zip(&other).find(|(one, other)| one != other) {
+            Some((one, other)) => Err(differs(one, other)),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes the calls in this order, as far as they can be made.
     fn run(
         &mut self,
-        round: u64,
-        order: Vec<u32>,
+        (round, unlike): (u64, Unlike),
+        order: Order,
         area: &mut Area,
     ) -> Result<Vec<SequentialCall>, String> {
-        self.plan.scenarios[0].order = order;
         let shape = Shape::draw(&self.plan, &self.target.operations, &self.target.info, round);
         let policy = Policy::Turns(Vec::new());
         current_round::set(round, &policy);
-        let settings = prepare(self.job, &shape, &policy);
+        let mut settings = prepare(self.job, &shape, &policy);
+        if libraries::are_all_instrumented() {
+            settings.steps_max = settings.steps_max.min(STEPS_MAX);
+        }
+        (settings.time, settings.seed) = (unlike.time, settings.seed ^ unlike.seed);
+        if unlike.seed != 0 {
+            environment::reset(settings.seed);
+        }
         coverage::leave_out();
         self.structures = (self.structures + 1) % NUMBER_FIRST;
-        let structure = (&*self.job.directory, NUMBER_FIRST + self.structures);
-        let done = round::run(self.target, area, &shape, structure, settings)?;
+        let number = NUMBER_FIRST + self.structures;
+        let directory = &self.job.directory;
+        let run = Run { directory, number, order, may_wait: true, heap_first: unlike.heap };
+        let done = round::run(self.target, area, &shape, run, settings)?;
         self.left_running |= done.counted.left_running > 0;
         let none = &mut History::default();
-        let history = self.reader.read(shape.threads, area).unwrap_or(none);
+        let history = self.reader.read(shape.threads, true, area).unwrap_or(none);
         Ok(answers(&self.plan, history, &done))
     }
+}
+
+/// That a structure depends on more than its calls.
+fn differs(one: &SequentialCall, other: &SequentialCall) -> String {
+    let answer = |call: &SequentialCall| match call.waits() {
+        true => "waits".to_string(),
+        false => words::answer(call.op, call.status, &call.results, &words::number),
+    };
+    let (made, answers) =
+        (words::call(one.op, &one.args, &words::number), [one, other].map(answer));
+    format!(
+        "{made} depends on more than the calls before it: it answered {}, and {} at other \
+         addresses, at another time and with other random numbers. Take it off the list, or say \
+         what is right in a class: INTERLAP_MODEL",
+        answers[0], answers[1]
+    )
 }
 
 /// The orders that were asked for and not run.
@@ -139,36 +199,27 @@ fn add_answers(scenario: &mut Scenario, history: &History) {
     }
 }
 
-/// The calls of the plan's order with what they answered. A call that the target refused to make
-/// has no answer, and ends them.
+/// The turns with what the calls answered.
 fn answers(plan: &Plan, history: &History, done: &Done) -> Vec<SequentialCall> {
-    let scenario = &plan.scenarios[0];
-    let mut made = vec![0; scenario.threads.len()];
-    let mut calls = Vec::with_capacity(scenario.order.len());
-    for (turn, &client) in scenario.order.iter().enumerate() {
-        let index = made[client as usize];
-        made[client as usize] += 1;
-        let call = &scenario.threads[client as usize][index];
-        let thread = history.threads.iter().find(|thread| thread.client == client);
-        let answer = thread.and_then(|thread| {
-            let operation = thread.operations().get(index)?;
-            Some((operation.status, thread.results(operation).to_vec()))
-        });
-        let answer = answer.filter(|_| done.refused != Some(turn));
-        let is_made = answer.is_some();
-        let (status, results) = answer.unwrap_or((Status::Pending, Vec::new()));
-        calls.push(SequentialCall {
-            client,
-            op: call.op,
-            args: call.args.clone(),
-            status,
-            results,
-        });
-        if !is_made {
-            break;
-        }
-    }
-    calls
+    let calls = &plan.scenarios[0].threads;
+    let mut returned = vec![0; calls.len()];
+    let of_turn = |turn: &Turn| {
+        let index = &mut returned[turn.client as usize];
+        let Call { op, args, .. } = calls[turn.client as usize].get(*index)?;
+        let (status, results) = match turn.came_to {
+            CameTo::Wait => (Status::Pending, Vec::new()),
+            CameTo::WrongAnswer => (Status::Unknown, Vec::new()),
+            CameTo::Return => {
+                let thread = history.threads.iter().find(|thread| thread.client == turn.client)?;
+                let operation = thread.operations().get(*index)?;
+                *index += 1;
+                (operation.status, thread.results(operation).to_vec())
+            }
+        };
+        let (client, awake) = (turn.client, turn.awake.clone());
+        Some(SequentialCall { client, op: *op, args: args.clone(), status, results, awake })
+    };
+    done.turns.iter().map_while(of_turn).collect()
 }
 
 /// The clients in the order in which their calls returned, a likely order of their effects.
@@ -180,28 +231,4 @@ fn by_end(history: &History) -> Vec<u32> {
     let mut ends: Vec<(u64, u32)> = history.threads.iter().flat_map(of_thread).collect();
     ends.sort_unstable();
     ends.into_iter().map(|(_, client)| client).collect()
-}
-
-/// An order that begins so, and goes on with all other calls as `guess` has them.
-fn completed(begun: Vec<u32>, guess: &[u32]) -> Vec<u32> {
-    let mut used = begun.clone();
-    let mut order = begun;
-    for client in guess {
-        match used.iter().position(|of| of == client) {
-            Some(at) => drop(used.swap_remove(at)),
-            None => order.push(*client),
-        }
-    }
-    order
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_order_goes_on_with_the_calls_that_it_lacks() {
-        assert_eq!(completed(vec![], &[0, 1, 0, 2]), [0, 1, 0, 2]);
-        assert_eq!(completed(vec![2, 0], &[0, 1, 0, 2]), [2, 0, 1, 0]);
-    }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use interlap::check::{self, Limits};
 use interlap::core::history::{History, Thread};
 use interlap::core::method::Methods;
-use interlap::core::plan::Job;
+use interlap::core::plan::{Carrier, Job};
 use interlap::core::sequential_runs::SequentialRuns;
 use interlap::model::Spec;
 use interlap::trace::frame::Steps;
@@ -17,6 +17,7 @@ use interlap::trace::records::Reader;
 
 use super::alone::Alone;
 use super::read_only::ReadOnly;
+use super::round::Done;
 use crate::library::Target;
 use crate::record::Area;
 use crate::workload::Shape;
@@ -53,10 +54,12 @@ impl RoundReader {
         RoundReader { reader, history: History::default(), unused: Vec::new() }
     }
 
-    /// The calls of a round that is over. None if they are not all of calls that returned.
-    pub fn read(&mut self, threads: u32, area: &mut Area) -> Option<&mut History> {
+    /// The calls of a round that is over. None if the outcome of some is unknown; calls that wait
+    /// for ever have none, if there may be such.
+    pub fn read(&mut self, threads: u32, may_wait: bool, area: &mut Area) -> Option<&mut History> {
         self.unused.append(&mut self.history.threads);
         (self.history.drained, self.history.drain) = (false, Some(threads));
+        self.history.waits = may_wait;
         self.history.runs = None;
         for client in 0..=threads {
             let records = area.records(client);
@@ -65,7 +68,7 @@ impl RoundReader {
             }
             self.reader.restart(client, self.unused.pop().unwrap_or_default());
             let read = self.reader.feed(records);
-            let thread = self.reader.take_returned().filter(|_| read.is_ok())?;
+            let thread = self.reader.take_known(may_wait).filter(|_| read.is_ok())?;
             self.history.threads.push(thread);
         }
         Some(&mut self.history)
@@ -79,7 +82,9 @@ impl<'a> Judge<'a> {
         let model = job.plan.model.as_ref().unwrap_or(&target.info.model);
         // The main program says what is wrong with the name.
         let Ok(model) = model.parse::<Spec>() else { return Ok(None) };
-        let alone = model.kind.is_run().then(|| Alone::new(job, target, model.kind));
+        // A debugger sees the round, and no other calls.
+        let is_run = model.kind.is_run() && job.plan.control.carrier == Carrier::Fiber;
+        let alone = is_run.then(|| Alone::new(job, target, model.kind));
         if !job.judges && alone.is_none() {
             return Ok(None);
         }
@@ -104,15 +109,16 @@ impl<'a> Judge<'a> {
     pub fn judge(
         &mut self,
         shape: &Shape,
-        drained: bool,
+        done: &Done,
         area: &mut Area,
     ) -> Result<Option<Judgement>, String> {
         let is_long = shape.operations() > OPERATIONS_MAX;
         if is_long || shape.sequential && self.alone.is_none() {
             return Ok(None);
         }
-        let Some(history) = self.reader.read(shape.threads, area) else { return Ok(None) };
-        history.drained = drained;
+        let read = self.reader.read(shape.threads, done.waits, area);
+        let Some(history) = read else { return Ok(None) };
+        history.drained = done.drained;
         let Rules { model, limits } = self.rules.get();
         let verdict = match &mut self.alone {
             Some(alone) => alone.decide((shape, history), (model, limits), area)?,

@@ -32,6 +32,7 @@ fn callbacks() -> Callbacks {
         thread_runs: store_buffers::thread_runs,
         settle: |whose| accesses::settle(whose),
         made: |event, made| accesses::made(event, made),
+        sees_all: libraries::are_all_instrumented,
         live_blocks: || heap::live().0,
         here: backtrace::here,
         holder: environment::holder,

@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::ffi::c_void;
+use std::mem::MaybeUninit;
 use std::path::Path;
 
 use interlap::core::operation::Op;
@@ -10,8 +11,11 @@ use interlap::trace::area::Stage;
 use interlap::trace::records::size_max;
 use smallvec::SmallVec;
 
+use super::turns::{Order, Turn, Turns};
 use crate::clock::Clock;
 use crate::controlled::core::engine::{self, RoundSettings, Wait};
+use crate::controlled::core::waiting;
+use crate::controlled::state::heap;
 use crate::drain::{drain, surplus};
 use crate::fault;
 use crate::library::{Structure, Target, abi};
@@ -26,13 +30,26 @@ const SKIPPED_MAX: u64 = 16;
 /// More arguments than most calls have.
 const ARGS_INLINE: usize = 16;
 
+/// What differs between rounds of the same calls.
+#[derive(Clone, Copy)]
+pub struct Run<'a> {
+    pub directory: &'a Path,
+    /// What `il_config.round` is to be.
+    pub number: u32,
+    /// Where the calls are made one at a time.
+    pub order: Order<'a>,
+    /// Calls that wait for ever end the round, and are no fault.
+    pub may_wait: bool,
+    /// Bytes that are taken from the heap first, so that addresses are others.
+    pub heap_first: usize,
+}
+
 /// What all threads of a round share.
 struct Round<'a> {
     target: &'a Target,
     area: &'a Area,
     shape: &'a Shape<'a>,
-    directory: &'a Path,
-    number: u32,
+    run: Run<'a>,
     seed: u64,
     structure: Cell<*const Structure<'a>>,
     added: Cell<u64>,
@@ -40,26 +57,37 @@ struct Round<'a> {
     inside: Cell<i64>,
     drained: Cell<bool>,
     problem: Cell<Option<String>>,
-    /// How many calls of the scenario's order are over.
-    turns: Cell<usize>,
-    /// The one that was not made, if any: the target refused it, or there was no room.
-    refused: Cell<Option<usize>>,
+    turns: Turns<'a>,
+    /// What each caller uses, on its stack; null before and after that.
+    seats: Vec<Cell<*mut Seat<'a>>>,
+    waits: Cell<bool>,
+}
+
+/// What a caller uses for its calls: all that is freed if it never returns.
+struct Seat<'a> {
+    caller: Caller<'a>,
+    timebox: Timebox<'a>,
+    args: Vec<i64>,
+    /// The arguments of the call, on the stack, whose accesses are not scheduling points.
+    own: SmallVec<[i64; ARGS_INLINE]>,
 }
 
 /// A round that came to its end.
 pub struct Done {
     pub drained: bool,
-    /// The place in the scenario's order of a call that was not made; none after it was.
-    pub refused: Option<usize>,
+    /// Calls wait for ever: the structure is as they left it.
+    pub waits: bool,
+    /// Where the calls were made in an order.
+    pub turns: Vec<Turn>,
     pub counted: engine::Counts,
 }
 
-/// Carries out one round. `structure` is what `il_config.round` is to be.
+/// Carries out one round.
 pub fn run(
     target: &Target,
     area: &mut Area,
     shape: &Shape,
-    (directory, structure): (&Path, u32),
+    run: Run,
     settings: RoundSettings,
 ) -> Result<Done, String> {
     let room = (abi::IL_RESULT_ROOM as usize).max(shape.values_per_call());
@@ -72,16 +100,16 @@ pub fn run(
         target,
         area,
         shape,
-        directory,
-        number: structure,
+        run,
         seed: settings.seed,
         structure: Cell::new(std::ptr::null()),
         added: Cell::new(0),
         inside: Cell::new(0),
         drained: Cell::new(false),
         problem: Cell::new(None),
-        turns: Cell::new(0),
-        refused: Cell::new(None),
+        turns: Turns::new(run.order, shape.threads),
+        seats: (0..shape.threads).map(|_| Cell::new(std::ptr::null_mut())).collect(),
+        waits: Cell::new(false),
     };
     let argument = (&raw const round).cast_mut().cast();
     let counted = engine::run(settings, main_thread, argument)
@@ -89,8 +117,8 @@ pub fn run(
     match round.problem.take() {
         Some(problem) => Err(problem),
         None => {
-            let (drained, refused) = (round.drained.get(), round.refused.get());
-            Ok(Done { drained, refused, counted })
+            let (drained, waits) = (round.drained.get(), round.waits.get());
+            Ok(Done { drained, waits, turns: round.turns.take(), counted })
         }
     }
 }
@@ -118,19 +146,29 @@ impl<'a> Round<'a> {
         let (shape, threads) = (self.shape, self.shape.threads);
         fault::set_thread(threads);
         self.enter_stage(Stage::Create);
-        let config = (self.seed, threads, self.number, shape.of_model());
-        let structure = self.target.create(self.directory, config)?;
+        if self.run.heap_first > 0 {
+            heap::allocate(self.run.heap_first, 16, 0);
+        }
+        let config = (self.seed, threads, self.run.number, shape.of_model());
+        let structure = self.target.create(self.run.directory, config)?;
         self.structure.set((&raw const structure).cast());
         self.enter_stage(Stage::Calls);
         for thread in 0..threads as usize {
             engine::start_caller(thread, caller_thread, argument)
                 .map_err(|error| format!("cannot control: no thread: {error}"))?;
         }
-        for thread in 0..threads as usize {
-            while !engine::has_ended(thread) {
-                engine::block(engine::join_key(thread), Wait::Join, None);
-            }
+        waiting::watch(self.run.may_wait);
+        if self.run.order.is_given() {
+            self.turns.give();
         }
+        if !self.join_callers() {
+            self.give_up_callers();
+            // Calls are inside it, so it cannot be destroyed. Its memory is the round's.
+            std::mem::forget(structure);
+            self.area.set_stage(Stage::Idle);
+            return Ok(());
+        }
+        waiting::watch(false);
         self.enter_stage(Stage::Drain);
         if shape.drains {
             self.drain(&structure);
@@ -139,6 +177,37 @@ impl<'a> Round<'a> {
         drop(structure);
         self.area.set_stage(Stage::Idle);
         Ok(())
+    }
+
+    /// Waits for the callers. Whether they have ended: otherwise none of them can go on.
+    fn join_callers(&self) -> bool {
+        for thread in 0..self.shape.threads as usize {
+            while !engine::has_ended(thread) {
+                engine::block(engine::join_key(thread), Wait::Join, None);
+                if waiting::take_stuck() {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn give_up_callers(&self) {
+        waiting::give_up_others();
+        self.waits.set(true);
+        for thread in 0..self.shape.threads {
+            self.leave_seat(thread);
+        }
+    }
+
+    /// Frees what a caller used, if it has not done so.
+    fn leave_seat(&self, thread: u32) {
+        let seat = self.seats[thread as usize].replace(std::ptr::null_mut());
+        if !seat.is_null() {
+            // SAFETY: made in `call`, on the stack of the caller, which has made its last call or
+            // never runs again; its stack is used again only in the next round.
+            unsafe { seat.drop_in_place() };
+        }
     }
 
     fn enter_stage(&self, stage: Stage) {
@@ -156,69 +225,61 @@ impl<'a> Round<'a> {
     /// The calls of one thread.
     fn call(&self, structure: &Structure, thread: u32) {
         fault::set_thread(thread);
-        let mut caller = Caller::new(self.shape, thread);
-        let mut timebox = self.timebox(thread);
-        let mut args = Vec::with_capacity(self.shape.values_per_call().max(3));
+        let mut seat = MaybeUninit::uninit();
+        let seat: *mut Seat = seat.write(self.seat(thread));
+        self.seats[thread as usize].set(seat.cast());
+        // SAFETY: written above. Others use it only after `leave_seat`, or when this thread does
+        // not run any more.
+        let Seat { caller, timebox, args, own } = unsafe { &mut *seat };
         let local = structure.enter(thread);
         let calls = if caller.is_idle() { 0 } else { self.shape.calls };
         let (mut made, mut unsupported) = (0, 0);
         let throws = self.shape.offers_methods();
         let unsupported_max = if throws { SKIPPED_MAX } else { UNSUPPORTED_MAX };
         while made < calls && unsupported < unsupported_max {
-            let Some(op) = caller.next(&mut args) else { break };
-            // On the stack, whose accesses are not scheduling points.
-            let own: SmallVec<[i64; ARGS_INLINE]> = args.as_slice().into();
-            if !self.await_turn(thread) {
+            let Some(op) = caller.next(args) else { break };
+            own.clear();
+            own.extend_from_slice(args);
+            if !self.turns.begin(thread) {
                 break;
             }
-            timebox.expect(caller.answer());
-            engine::boundary();
-            let outcome = timebox.perform(self.target, structure, &local, op, &own);
+            let outcome = loop {
+                timebox.expect(caller.answer());
+                engine::boundary();
+                let outcome = timebox.perform(self.target, structure, &local, op, own);
+                // A model that does nothing, and does not wait, says that the answer is wrong.
+                let is_wrong = self.shape.of_model() && !timebox.waits();
+                if outcome != Outcome::Unsupported || !self.turns.refused(thread, is_wrong) {
+                    break outcome;
+                }
+            };
             match outcome {
                 Outcome::Recorded(status) => {
-                    caller.observe(op, &args, status, timebox.results());
+                    caller.observe(op, args, status, timebox.results());
                     (made, unsupported) = (made + 1, 0);
-                    self.count_added(op, &args);
-                    self.inside.set(self.inside.get() + timebox.growth(op, &args, outcome));
+                    self.count_added(op, args);
+                    self.inside.set(self.inside.get() + timebox.growth(op, args, outcome));
+                    self.turns.end();
                 }
                 Outcome::Unsupported => {
                     caller.withdraw();
                     unsupported += 1;
                 }
-                Outcome::NoRoom => {
-                    self.end_turn(false);
-                    break;
-                }
+                Outcome::NoRoom => break,
             }
-            self.end_turn(outcome != Outcome::Unsupported);
         }
         engine::boundary();
+        drop(local);
+        self.leave_seat(thread);
     }
 
-    /// Waits until the thread is the next in the scenario's order, if it has one. Returns whether
-    /// it goes on: not after a call that was not made.
-    fn await_turn(&self, thread: u32) -> bool {
-        let order = self.shape.order();
-        while self.refused.get().is_none() {
-            match order.get(self.turns.get()) {
-                Some(next) if *next != thread => {
-                    engine::block(self.turns.as_ptr() as usize, Wait::Other, None);
-                }
-                _ => return true,
-            }
+    fn seat(&self, thread: u32) -> Seat<'_> {
+        Seat {
+            caller: Caller::new(self.shape, thread),
+            timebox: self.timebox(thread),
+            args: Vec::with_capacity(self.shape.values_per_call().max(3)),
+            own: SmallVec::new(),
         }
-        false
-    }
-
-    fn end_turn(&self, is_made: bool) {
-        if self.shape.order().is_empty() {
-            return;
-        }
-        if !is_made {
-            self.refused.set(Some(self.turns.get()));
-        }
-        self.turns.set(self.turns.get() + 1);
-        engine::wake(self.turns.as_ptr() as usize, usize::MAX);
     }
 
     fn count_added(&self, op: Op, args: &[i64]) {

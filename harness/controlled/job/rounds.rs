@@ -15,7 +15,8 @@ use interlap::trace::frame::{Bye, Frame, Problem, RoundEnd, RoundStart, Steps, w
 use interlap::trace::judged::{Judgement, is_sampled};
 
 use super::judge::Judge;
-use super::round;
+use super::round::{self, Run};
+use super::turns::Order;
 use crate::controlled::accesses;
 use crate::controlled::core::engine::RoundSettings;
 use crate::controlled::core::{current_round, points};
@@ -63,32 +64,63 @@ pub fn rounds(
     if let Err(what) = fits.and_then(|()| has_its_model(job, target)) {
         return Ok(Frame::Problem(what.into()));
     }
-    let mut judge = Judge::new(job, target)?;
-    let mut frames = Vec::new();
     environment::signals::take_mask_over();
     growth::begin(job);
     environment::time_stamp::make_virtual();
+    let bye = all(job, target, &schedules, area, pipe);
+    area.flush(pipe)?;
+    match bye {
+        Ok(bye) => Ok(Frame::Bye(bye)),
+        Err(Stopped::Problem(what)) => Ok(growth::problem(what.into())),
+        Err(Stopped::Pipe(error)) => Err(error),
+    }
+}
+
+/// Why the rounds do not go on.
+enum Stopped {
+    Problem(String),
+    Pipe(io::Error),
+}
+
+impl From<String> for Stopped {
+    fn from(problem: String) -> Stopped {
+        Stopped::Problem(problem)
+    }
+}
+
+impl From<io::Error> for Stopped {
+    fn from(error: io::Error) -> Stopped {
+        Stopped::Pipe(error)
+    }
+}
+
+/// Carries out the rounds one after the other, until another process is to go on.
+fn all(
+    job: &Job,
+    target: &Target,
+    schedules: &Schedules,
+    area: &mut Area,
+    pipe: &mut Pipe,
+) -> Result<Bye, Stopped> {
+    let mut judge = Judge::new(job, target)?;
+    let may_wait = judge.as_ref().is_some_and(Judge::is_alone);
+    let mut frames = Vec::new();
     let numbers =
         (job.round_first..job.round_end.unwrap_or(u64::MAX)).step_by(job.round_step as usize);
     for (rounds, number) in (1..).zip(numbers) {
         let shape = Shape::draw(&job.plan, &target.operations, &target.info, number);
         let spec = schedules.of_round(number);
-        let done = match one(job, target, area, &shape, &spec) {
-            Ok(done) => done,
-            Err(problem) => {
-                area.flush(pipe)?;
-                return Ok(growth::problem(problem.into()));
-            }
-        };
+        let done = one(job, target, area, &shape, (&spec, may_wait))?;
         area.set_stage(Stage::Sent);
         // The next round must not find threads of this one, or mappings that it changed.
         let mut outlived = done.counted.left_running > 0 || environment::mappings::are_changed();
         match judge.as_mut().filter(|judge| judge.is_alone()) {
             Some(judge) if !outlived => {
-                if let Err(problem) = write_with_runs(job, &shape, &done, judge, area, &mut frames)?
-                {
-                    area.flush(pipe)?;
-                    return Ok(growth::problem(problem.into()));
+                let judgement = write_with_runs(job, &shape, &done, judge, area, &mut frames)?;
+                if judgement == Some(Judgement::Violation) && done.waits {
+                    // The same round again, which reports that its calls wait, and ends there.
+                    one(job, target, area, &shape, (&spec, false))?;
+                    return Err("goes another way the second time".to_string().into());
                 }
                 area.set_stage(Stage::Sent);
                 outlived = judge.left_running() || environment::mappings::are_changed();
@@ -98,12 +130,10 @@ pub fn rounds(
         area.post(&mut frames, pipe)?;
         let grown = growth::check(rounds);
         if outlived || grown.is_some() {
-            area.flush(pipe)?;
-            return Ok(Frame::Bye(Bye { next_round: Some(number + job.round_step), grown }));
+            return Ok(Bye { next_round: Some(number + job.round_step), grown });
         }
     }
-    area.flush(pipe)?;
-    Ok(Frame::Bye(Bye { next_round: None, grown: None }))
+    Ok(Bye { next_round: None, grown: None })
 }
 
 /// An error if the model is a class that the target lacks.
@@ -148,11 +178,13 @@ fn one(
     target: &Target,
     area: &mut Area,
     shape: &Shape,
-    spec: &Spec,
+    (spec, may_wait): (&Spec, bool),
 ) -> Result<round::Done, String> {
     current_round::set(shape.round, spec);
     let settings = prepare(job, shape, spec);
-    round::run(target, area, shape, (&job.directory, shape.round as u32), settings)
+    let (directory, number) = (&*job.directory, shape.round as u32);
+    let run = Run { directory, number, order: Order::default(), may_wait, heap_first: 0 };
+    round::run(target, area, shape, run, settings)
 }
 
 /// Restores the state that each round starts from; draws how this one is scheduled.
@@ -188,6 +220,7 @@ pub fn prepare(job: &Job, shape: &Shape, spec: &Spec) -> RoundSettings {
         steps_max: control.steps_max,
         whole_calls: shape.sequential,
         records: control.records,
+        time: 0,
     }
 }
 
@@ -217,7 +250,7 @@ fn write_round(
     // Where the structure is its own model, it cannot be called again now.
     let mut judge = judge.filter(|judge| !judge.is_alone());
     let judgement = match &mut judge {
-        Some(judge) => judge.judge(shape, done.drained, area).map_err(io::Error::other)?,
+        Some(judge) => judge.judge(shape, done, area).map_err(io::Error::other)?,
         None => None,
     };
     match judge {
@@ -230,16 +263,16 @@ fn write_round(
 
 /// What was counted in a round.
 fn steps(done: &round::Done) -> Steps {
-    // A thread that still runs may hold addresses of blocks that are not scanned.
-    let (leaked_blocks, leaked_bytes) = match done.counted.left_running {
-        0 => leaks::lost(),
-        _ => (0, 0),
+    // A thread that still runs, or waits, may hold addresses of blocks that are not scanned.
+    let (leaked_blocks, leaked_bytes) = match done.waits || done.counted.left_running > 0 {
+        true => (0, 0),
+        false => leaks::lost(),
     };
     Steps { leaked_blocks, leaked_bytes, ..fault_report::steps(&done.counted) }
 }
 
 /// As [`write_round`], where the structure is its own model: with what it answers to the calls one
-/// at a time. An error in words if it cannot be made.
+/// at a time. Gives what was made of the round.
 fn write_with_runs(
     job: &Job,
     shape: &Shape,
@@ -247,24 +280,23 @@ fn write_with_runs(
     judge: &mut Judge,
     area: &mut Area,
     frames: &mut Vec<u8>,
-) -> io::Result<Result<(), String>> {
+) -> Result<Option<Judgement>, Stopped> {
     let (steps, before) = (steps(done), frames.len());
     // The records of other runs take their place.
     write_start(shape, area, frames)?;
-    let judgement = match judge.judge(shape, done.drained, area) {
-        Ok(judgement) => judgement,
-        Err(problem) => return Ok(Err(problem)),
-    };
+    let judgement = judge.judge(shape, done, area)?;
     let is_counted = job.judges && !shape.sequential && !is_sampled(shape.round);
     if is_counted && judgement == Some(Judgement::Consistent) {
         frames.truncate(before);
-        return write_judged(frames, &judge.judged(shape, steps)).map(Ok);
+        write_judged(frames, &judge.judged(shape, steps))?;
+        return Ok(judgement);
     }
     if let Some(runs) = judge.runs() {
         interlap::trace::frame::write(frames, &Frame::Runs(Arc::clone(runs)))?;
     }
-    let judgement = judgement.filter(|_| !shape.sequential);
-    write_end(shape, done.drained, steps, judgement, frames).map(Ok)
+    let sent = judgement.filter(|_| !shape.sequential);
+    write_end(shape, done.drained, steps, sent, frames)?;
+    Ok(judgement)
 }
 
 fn write_whole(

@@ -6,7 +6,7 @@ use crate::core::operation::Status;
 
 /// What was known at `time`.
 pub fn until(history: &History, time: u64) -> History {
-    let mut before = History { drained: false, ..history.without_threads() };
+    let mut before = History { drained: false, waits: false, ..history.without_threads() };
     for (at, thread) in history.threads.iter().enumerate() {
         before.threads.push(Thread::new(thread.client));
         let called = thread.operations().iter().take_while(|operation| operation.start <= time);

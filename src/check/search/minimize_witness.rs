@@ -93,7 +93,7 @@ impl Minimization<'_> {
     /// The history with these values alone: operations that add or take none of them are left out,
     /// "empty" answers and the end too. Also which operations remain.
     fn only(&self, keep: &[i64]) -> (History, Vec<OperationId>) {
-        let mut rest = History { drained: false, ..self.history.without_threads() };
+        let mut rest = History { drained: false, waits: false, ..self.history.without_threads() };
         let mut ids = Vec::new();
         let keep: HashSet<i64> = keep.iter().copied().collect();
         let kept = |values: &[i64]| -> Vec<i64> {

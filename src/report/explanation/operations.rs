@@ -107,7 +107,8 @@ pub fn expected_answer(op: Op, expected: &Expected, strings: &Interner) -> Strin
         Expected::Between(first, last) => {
             format!("one of the values from {} to {}", strings.shown(*first), strings.shown(*last))
         }
-        Expected::Answer(Status::Pending, _) => "another answer".to_string(),
+        Expected::Answer(Status::Unknown, _) => "another answer".to_string(),
+        Expected::Answer(Status::Pending, _) => "no answer yet: it waits".to_string(),
         Expected::Answer(status, results) => {
             words::answer(op, *status, results, &|value| strings.shown(value))
         }

@@ -3,7 +3,6 @@
 
 use crate::check::Weaker;
 use crate::core::history::{History, OperationId};
-use crate::core::operation::Op;
 use crate::finding::interleaving::Call;
 use crate::finding::{Failure, FaultPlace, Stored};
 use crate::model::{Kind, Spec, added};
@@ -22,7 +21,8 @@ pub fn of_finding(stored: &Stored) -> Option<String> {
         }
         Failure::Fault { kind, places, .. } => {
             let waits_for_lock = places.iter().any(is_waiting_for_lock);
-            of_waiting(*kind, &stored.round.history).filter(|_| !waits_for_lock)
+            let model = stored.finding.model.parse().ok();
+            of_waiting(*kind, model, &stored.round.history).filter(|_| !waits_for_lock)
         }
     }
 }
@@ -64,7 +64,7 @@ fn is_waiting_for_lock(place: &FaultPlace) -> bool {
 }
 
 /// Calls that only wait for a value, of which none is left.
-fn of_waiting(kind: FaultKind, history: &History) -> Option<String> {
+fn of_waiting(kind: FaultKind, model: Option<Spec>, history: &History) -> Option<String> {
     use DetectedKind::{Deadlock, Hang, Livelock};
     if !matches!(kind, FaultKind::Detected(Deadlock | Livelock | Hang) | FaultKind::Hang) {
         return None;
@@ -74,10 +74,11 @@ fn of_waiting(kind: FaultKind, history: &History) -> Option<String> {
     let first = history.ids().find(is_open)?;
     let (op, args) = (operation(first).op, history.args(first).to_vec());
     let call = words::call(&Call { op, args });
-    if matches!(op, Op::Method(_)) {
+    if model.is_some_and(|model| model.kind.is_run()) {
         return Some(format!(
-            "Is this meant? If {call} may wait for a call of another thread, do not list it: here \
-             nobody may come. List a method that returns instead, or that waits only so long."
+            "Made one at a time, in every order within their timeboxes, these calls do not end so: \
+             {call} returns, or another answer differs. If it may wait all the same, say so in a \
+             class beside the structure: INTERLAP_MODEL."
         ));
     }
     let only_removals = history.ids().filter(is_open).all(|id| operation(id).op.removes());

@@ -104,11 +104,11 @@ impl Reader {
     }
 
     /// The thread, if there is one, and all that was read are whole records of operations whose
-    /// outcome is known.
-    pub fn take_returned(&mut self) -> Option<Thread> {
-        let is_one = self.threads.len() == 1 && self.rest.is_empty();
-        let returned = is_one && !self.threads[0].is_retired();
-        returned.then(|| std::mem::take(&mut self.threads[0]))
+    /// outcome is known; but the last may be pending if `may_wait`.
+    pub fn take_known(&mut self, may_wait: bool) -> Option<Thread> {
+        let is_known = self.threads.len() == 1 && !self.threads[0].is_retired();
+        let ends = !self.is_inside_a_call() || may_wait && self.end_inside_a_call().is_ok();
+        (is_known && ends && self.threads.len() == 1).then(|| std::mem::take(&mut self.threads[0]))
     }
 
     /// Discards what was read.

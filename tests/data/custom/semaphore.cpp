@@ -1,21 +1,34 @@
-// A semaphore. WRONG: it takes a permit in two steps.
-#include <atomic>
+// A semaphore whose threads wait for permits. WRONG: of two releases in a row only the first wakes
+// a thread that waits.
+#include <condition_variable>
 #include <interlap_operations.hpp>
-struct Semaphore {
-    std::atomic<int> permits{2};
+#include <mutex>
+class Semaphore {
+    std::mutex mutex;
+    std::condition_variable more;
+    int permits = 1;
+
+  public:
+    void acquire() {
+        std::unique_lock<std::mutex> guard(mutex);
+        while (permits == 0)
+            more.wait(guard);
+        permits--;
+    }
     bool try_acquire() {
-        int had = permits.load();
-#ifdef WRONG
-        if (had == 0) return false;
-        permits.store(had - 1);
+        std::lock_guard<std::mutex> guard(mutex);
+        if (permits == 0) return false;
+        permits--;
         return true;
+    }
+    void release() {
+        std::lock_guard<std::mutex> guard(mutex);
+#ifdef WRONG
+        if (permits++ == 0) more.notify_one();
 #else
-        while (had > 0)
-            if (permits.compare_exchange_weak(had, had - 1)) return true;
-        return false;
+        permits++;
+        more.notify_one();
 #endif
     }
-    void release() { permits++; }
-    int available() const { return permits; }
 };
-INTERLAP_OPERATIONS(Semaphore, try_acquire, release, available)
+INTERLAP_OPERATIONS(Semaphore, acquire, try_acquire, release)

@@ -1,0 +1,232 @@
+//! Makes calls one at a time, in a given order. A call that waits for another's lets the next one
+//! run, and goes on when it can.
+
+use std::cell::{Cell, RefCell};
+
+use crate::controlled::core::engine::{self, Wait};
+use crate::controlled::core::waiting;
+
+/// The order of the calls, as the clients that make them.
+#[derive(Clone, Copy, Default)]
+pub struct Order<'a> {
+    /// How it begins. A client whose call waits goes on with that.
+    pub begun: &'a [u32],
+    /// All calls, in the order in which those that have not begun then do. Calls that wait go on
+    /// as soon as they can.
+    pub guess: &'a [u32],
+}
+
+impl Order<'_> {
+    pub fn is_given(&self) -> bool {
+        !self.guess.is_empty()
+    }
+
+    /// The guess without the calls that have begun, which are so many of each client.
+    fn rest(&self, begun: &[usize]) -> Vec<u32> {
+        let mut left = begun.to_vec();
+        let mut is_new = |client: &u32| match left.get_mut(*client as usize) {
+            Some(left @ 1..) => {
+                *left -= 1;
+                false
+            }
+            _ => true,
+        };
+        self.guess.iter().copied().filter(|client| is_new(client)).collect()
+    }
+}
+
+/// A turn of a client: it made a call, or went on with it.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    pub client: u32,
+    pub came_to: CameTo,
+    /// The clients whose calls wait, and could go on after this.
+    pub awake: Vec<u32>,
+}
+
+/// What a turn came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CameTo {
+    Return,
+    Wait,
+    /// The model says that the answer is wrong. There are no more turns then.
+    WrongAnswer,
+}
+
+/// How a call waits.
+#[derive(Clone, Copy, Debug)]
+enum Waits {
+    /// Until another thread wakes it.
+    Blocked,
+    /// It looks in vain for what another call does, or was refused, since so many turns that may
+    /// have changed something.
+    InVain(usize),
+}
+
+/// What a client does.
+#[derive(Default)]
+struct Client {
+    waits: Cell<Option<Waits>>,
+    calls: Cell<usize>,
+}
+
+/// The turns of a round, which the thread that makes the structure gives.
+pub struct Turns<'a> {
+    order: Order<'a>,
+    clients: Vec<Client>,
+    /// Whose turn it is.
+    of: Cell<Option<u32>>,
+    /// How the turn ended; none before that.
+    ended: Cell<Option<Ended>>,
+    /// There are no more turns.
+    are_over: Cell<bool>,
+    /// How many turns were more than one more try in vain.
+    changes: Cell<usize>,
+    made: RefCell<Vec<Turn>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Ended {
+    Returned,
+    /// The target did nothing: the call is made again in the client's next turn.
+    Refused,
+    /// The model did nothing, because the answer is wrong.
+    Wrong,
+}
+
+impl<'a> Turns<'a> {
+    pub fn new(order: Order<'a>, clients: u32) -> Turns<'a> {
+        Turns {
+            order,
+            clients: (0..clients).map(|_| Client::default()).collect(),
+            of: Cell::new(None),
+            ended: Cell::new(None),
+            are_over: Cell::new(false),
+            changes: Cell::new(0),
+            made: RefCell::default(),
+        }
+    }
+
+    /// What waits for a client's turn is this key.
+    fn key(&self, client: u32) -> usize {
+        &raw const self.clients[client as usize] as usize
+    }
+
+    /// Waits until it is this client's turn, if there is an order. Whether there is one.
+    pub fn begin(&self, client: u32) -> bool {
+        if !self.order.is_given() {
+            return true;
+        }
+        while self.of.get() != Some(client) {
+            if self.are_over.get() {
+                return false;
+            }
+            engine::block(self.key(client), Wait::Other, None);
+        }
+        true
+    }
+
+    /// The client's call has returned.
+    pub fn end(&self) {
+        self.end_as(Ended::Returned);
+    }
+
+    /// The target refused the client's call. Waits for its next turn; whether there is one.
+    pub fn refused(&self, client: u32, is_wrong: bool) -> bool {
+        self.end_as(if is_wrong { Ended::Wrong } else { Ended::Refused });
+        self.order.is_given() && self.begin(client)
+    }
+
+    fn end_as(&self, ended: Ended) {
+        if !self.order.is_given() {
+            return;
+        }
+        self.of.set(None);
+        self.ended.set(Some(ended));
+        engine::wake(self.ended.as_ptr() as usize, usize::MAX);
+    }
+
+    /// Gives all turns; to be called by the thread that makes the structure, while it is watched
+    /// for ([`waiting::watch`]). In the end calls may wait.
+    pub fn give(&self) {
+        let begun =
+            self.order.begun.iter().all(|client| self.may_go_on(*client) && self.go(*client));
+        let calls: Vec<usize> = self.clients.iter().map(|client| client.calls.get()).collect();
+        let mut rest = self.order.rest(&calls);
+        let mut goes_on = begun;
+        while goes_on {
+            let awake = self.made.borrow().last().and_then(|turn| turn.awake.first().copied());
+            let free = |client: &u32| self.clients[*client as usize].waits.get().is_none();
+            let next = awake.or_else(|| rest.iter().position(free).map(|at| rest.remove(at)));
+            let Some(client) = next else { break };
+            goes_on = self.go(client);
+        }
+        self.are_over.set(true);
+        waiting::let_all_run();
+        (0..self.clients.len() as u32).for_each(|client| {
+            engine::wake(self.key(client), usize::MAX);
+        });
+    }
+
+    /// Whether a turn of the client would do anything.
+    fn may_go_on(&self, client: u32) -> bool {
+        match self.clients[client as usize].waits.get() {
+            None => true,
+            Some(Waits::Blocked) => waiting::may_go_on(client as usize),
+            Some(Waits::InVain(since)) => since < self.changes.get(),
+        }
+    }
+
+    /// Gives the client a turn. Whether there may be more.
+    fn go(&self, client: u32) -> bool {
+        let own = &self.clients[client as usize];
+        let before = own.waits.get();
+        own.calls.set(own.calls.get() + usize::from(before.is_none()));
+        self.ended.set(None);
+        self.of.set(Some(client));
+        waiting::let_run(client as usize);
+        engine::wake(self.key(client), usize::MAX);
+        while self.ended.get().is_none() && !waiting::take_stuck() {
+            engine::block(self.ended.as_ptr() as usize, Wait::Other, None);
+        }
+        let is_in_vain = match self.ended.get() {
+            Some(ended) => ended == Ended::Refused,
+            None => waiting::may_go_on(client as usize),
+        };
+        let is_again = is_in_vain && matches!(before, Some(Waits::InVain(_)));
+        self.changes.set(self.changes.get() + usize::from(!is_again));
+        own.waits.set(match self.ended.get() {
+            Some(Ended::Returned | Ended::Wrong) => None,
+            _ if is_in_vain => Some(Waits::InVain(self.changes.get())),
+            _ => Some(Waits::Blocked),
+        });
+        let came_to = match (own.waits.get(), self.ended.get()) {
+            (Some(_), _) => CameTo::Wait,
+            (None, Some(Ended::Wrong)) => CameTo::WrongAnswer,
+            (None, _) => CameTo::Return,
+        };
+        self.made.borrow_mut().push(Turn { client, came_to, awake: Vec::new() });
+        let waits = |client: &u32| self.clients[*client as usize].waits.get().is_some();
+        let clients = 0..self.clients.len() as u32;
+        let awake = clients.filter(waits).filter(|client| self.may_go_on(*client)).collect();
+        self.made.borrow_mut().last_mut().expect("pushed above").awake = awake;
+        came_to != CameTo::WrongAnswer
+    }
+
+    /// The turns that were given.
+    pub fn take(&self) -> Vec<Turn> {
+        self.made.take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_goes_on_with_the_calls_that_it_lacks() {
+        let order = Order { begun: &[], guess: &[0, 1, 0, 2] };
+        assert_eq!(order.rest(&[0, 0, 0]), [0, 1, 0, 2]);
+        assert_eq!(order.rest(&[1, 0, 1]), [1, 0]);
+    }
+}
