@@ -240,6 +240,9 @@ typedef struct il_config {
  *     tuple<T, ...>           its elements
  *     record<name: T, ...>    its members
  *     variant<T, ...>         the number of the choice, from 0; its value
+ * Behind the type of an argument: few, answered, distinct or 1..64, from where its numbers are
+ * drawn (INTERLAP_METHOD in interlap_operations.hpp says what they mean). In the end: or false, the
+ * answer of a call that fails spuriously.
  */
 typedef struct il_operation {
     uint32_t op;            /* an il_op, or IL_METHOD + n */

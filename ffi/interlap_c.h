@@ -60,8 +60,9 @@
  * A structure of no family lists its methods, which need no model:
  *
  *     INTERLAP_OPERATIONS      .methods = {{"acquire() -> int", acquire}, ...}: the signature (see
- *                              interlap.h) and a function void acquire(structure *, il_call *),
- *                              which reads call->args and answers with il_put(call, word)
+ *                              interlap.h), a function void acquire(structure *, il_call *),
+ *                              which reads call->args and answers with il_put(call, word), and
+ *                              an il_role where not every thread may call it
  *
  * What add, begin and commit do not write into their last parameter they do not tell.
  * Any function may `return il_answer(...)` (void ones: call it): IL_UNKNOWN, it may have happened,
@@ -363,11 +364,13 @@ static inline void il_read_text(il_call *c, char *found) {
     struct {                                                                                       \
         const char *signature;                                                                     \
         void (*call)(T *, il_call *);                                                              \
+        uint32_t role; /* of enum il_role */                                                       \
     } methods[IL_METHODS_MAX];
 #define IL_LISTED                                                                                  \
     for (uint32_t at = 0; at < IL_METHODS_MAX && il_given.methods[at].signature != NULL; at++)     \
         operations[target.operation_count++] =                                                     \
-            (il_operation){IL_METHOD + at, IL_ANY_THREAD, il_given.methods[at].signature};
+            (il_operation){IL_METHOD + at, il_given.methods[at].role,                              \
+                           il_given.methods[at].signature};
 #define INTERLAP_OPERATIONS(T, ...)                                                                \
     IL_GIVEN(T, IL_METHODS(T), __VA_ARGS__)                                                        \
     static void interlap_calls(void *structure, void *local, il_call *c) {                         \

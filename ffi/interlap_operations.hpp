@@ -33,7 +33,19 @@
  * other threads; where a model's would, it calls interlap::wait() instead, before it does anything.
  *
  * Integers are drawn from a few small numbers and from what earlier calls of the thread answered,
- * so that `release` gets what `acquire` gave.
+ * so that `release` gets what `acquire` gave. After INTERLAP_OPERATIONS more can be said of a
+ * method:
+ *
+ *     INTERLAP_METHOD(Ring, push, interlap::arguments("distinct"), interlap::first_thread)
+ *     INTERLAP_METHOD(Ring, try_pop, interlap::may_answer("none"), interlap::other_threads)
+ *
+ * arguments(...): a word for each argument that is not a result, from where its numbers come, also
+ * those inside it: "" as above; "few": small numbers alone; "answered": what the thread was
+ * answered; "distinct": what no other call of the round has; "1..64": of these, often the ends and
+ * what is beside a power of two. Of a string, the last is its length.
+ * may_answer(...): this answer, of a bool, an integer or an optional ("false", "-1", "none"), says
+ * that nothing was done, and may be given at any time: the call may fail spuriously.
+ * first_thread, other_threads: thread 0 alone makes the call, or all others do.
  */
 #ifndef INTERLAP_OPERATIONS_HPP
 #define INTERLAP_OPERATIONS_HPP
@@ -42,6 +54,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <list>
+#include <map>
 #include <optional>
 #include <tuple>
 #include <variant>
@@ -51,6 +65,17 @@ namespace interlap {
 
 /* What a method of a model says of an answer: is it right? */
 enum class allows : bool { no, yes };
+
+/* What INTERLAP_METHOD says of a method. */
+struct arguments {
+    std::vector<std::string> from;
+    template <class... Text> explicit arguments(Text... text) : from{text...} {}
+};
+struct may_answer {
+    std::string answer;
+    explicit may_answer(const char *text) : answer(text) {}
+};
+enum role : uint32_t { first_thread = IL_FIRST_THREAD, other_threads = IL_OTHER_THREADS };
 
 namespace detail {
 
@@ -271,6 +296,40 @@ template <auto method, class R> struct result {
                   "interlap_operations.hpp for those that it knows");
 };
 
+/* The types of a method, as signatures have them. */
+struct types_of_method {
+    std::vector<std::string> arguments, results;
+};
+
+/* What else is said of a listed method. */
+struct said_of_method {
+    std::vector<std::string> from;
+    std::string answer;
+    uint32_t role = IL_ANY_THREAD;
+
+    void say(const arguments &of) { from = of.from; }
+    void say(const may_answer &of) { answer = of.answer; }
+    void say(interlap::role of) { role = of; }
+};
+
+inline std::string joined(const std::vector<std::string> &parts) {
+    std::string all;
+    for (const std::string &part : parts)
+        all += (all.empty() ? "" : ", ") + part;
+    return all;
+}
+
+/* `resize(int 1..64) -> bool or false`; nothing is said of a method of a model. */
+inline std::string signature_of(const std::string &name, types_of_method of,
+                                const said_of_method &said) {
+    for (size_t at = 0; at < said.from.size() && at < of.arguments.size(); at++)
+        if (!said.from[at].empty()) of.arguments[at] += " " + said.from[at];
+    std::string result = of.results.empty() ? "void" : joined(of.results);
+    if (of.results.size() > 1) result = "tuple<" + result + ">";
+    if (!said.answer.empty()) result += " or " + said.answer;
+    return name + "(" + joined(of.arguments) + ") -> " + result;
+}
+
 /* A listed method of T with these parameters, after that of the thread's own state if it has
    one. */
 template <class T, auto method, bool wants_local, class R, class... A> struct method_call {
@@ -280,25 +339,18 @@ template <class T, auto method, bool wants_local, class R, class... A> struct me
     /* It is a model's, and its last parameter is the answer. */
     static constexpr bool judges = std::is_same_v<R, allows>;
 
-    template <size_t... at>
-    static std::string signature(const char *name, std::index_sequence<at...>) {
+    template <size_t... at> static types_of_method types(std::index_sequence<at...>) {
         (void)std::initializer_list<size_t>{0, sizeof(parameter<method, at, A>)...};
         (void)sizeof(result<method, R>);
-        std::string in, out;
-        auto add = [](std::string &to, const std::string &text) {
-            to += to.empty() ? text : ", " + text;
-        };
-        if constexpr (!judges && !std::is_void_v<R>) add(out, value_of<std::decay_t<R>>::text());
-        (add(is_out<A> || (judges && at + 1 == sizeof...(A)) ? out : in,
-             value_of<std::decay_t<A>>::text()),
+        types_of_method of;
+        if constexpr (!judges && !std::is_void_v<R>)
+            of.results.push_back(value_of<std::decay_t<R>>::text());
+        ((is_out<A> || (judges && at + 1 == sizeof...(A)) ? of.results : of.arguments)
+             .push_back(value_of<std::decay_t<A>>::text()),
          ...);
-        constexpr size_t results = !judges && !std::is_void_v<R> ? 1 : 0;
-        constexpr size_t outs = results + (0 + ... + is_out<A>);
-        if (out.empty()) out = "void";
-        if (outs > 1) out = "tuple<" + out + ">";
-        return std::string(name) + "(" + in + ") -> " + out;
+        return of;
     }
-    static std::string signature(const char *name) { return signature(name, all{}); }
+    static types_of_method types() { return types(all{}); }
 
     template <class P> static std::decay_t<P> argument(const int64_t *&from) {
         if constexpr (is_out<P>)
@@ -393,23 +445,49 @@ inline std::string exception_type() {
 
 /* A method of the list of a class. */
 struct listed_method {
-    std::string signature;
+    const char *name;
+    types_of_method types;
     void (*run)(void *structure, void *local, il_call *call, words &answer);
+    /* As the model's is to be. */
+    std::string signature;
 };
 
 template <class T, auto method> listed_method listed(const char *name) {
     using one = typename call_of<T, method>::type;
-    return {one::signature(name), [](void *structure, void *local, il_call *call, words &answer) {
-                no_local none;
-                if constexpr (functions<T>::has_local) {
-                    (void)none;
-                    one::run(*static_cast<T *>(structure),
-                             *static_cast<typename local_of<T>::type *>(local), call, answer);
-                } else {
-                    (void)local;
-                    one::run(*static_cast<T *>(structure), none, call, answer);
-                }
-            }};
+    auto run = [](void *structure, void *local, il_call *call, words &answer) {
+        no_local none;
+        if constexpr (functions<T>::has_local) {
+            (void)none;
+            one::run(*static_cast<T *>(structure),
+                     *static_cast<typename local_of<T>::type *>(local), call, answer);
+        } else {
+            (void)local;
+            one::run(*static_cast<T *>(structure), none, call, answer);
+        }
+    };
+    return {name, one::types(), run, signature_of(name, one::types(), {})};
+}
+
+/* What INTERLAP_METHOD has said, by name. */
+inline std::map<std::string, said_of_method> &said_of_methods() {
+    static std::map<std::string, said_of_method> all;
+    return all;
+}
+
+template <class T, auto method, class... Said> bool say(const char *name, const Said &...said) {
+    auto words_of = [](const auto &one) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(one)>, arguments>)
+            return one.from.size();
+        else
+            return size_t(0);
+    };
+    const size_t wanted = call_of<T, method>::type::types().arguments.size();
+    const size_t given = (size_t(0) + ... + words_of(said));
+    said_of_method &of = said_of_methods()[name];
+    (of.say(said), ...);
+    if (given != 0 && given != wanted)
+        of.from = {"(arguments: " + std::to_string(given) + " of " + std::to_string(wanted) + ")"};
+    return true;
 }
 
 /* A class with its methods: the structure, or its model. */
@@ -491,10 +569,13 @@ template <class T> const il_target *listed_target() {
     static const bool watches = watches_exceptions();
     (void)watches;
     static std::vector<il_operation> operations;
+    static std::list<std::string> signatures;
     operations.clear();
     for (const listed_method &method : the_structure->methods) {
         auto op = static_cast<uint32_t>(IL_METHOD + operations.size());
-        operations.push_back({op, IL_ANY_THREAD, method.signature.c_str()});
+        const said_of_method &said = said_of_methods()[method.name];
+        signatures.push_back(signature_of(method.name, method.types, said));
+        operations.push_back({op, said.role, signatures.back().c_str()});
     }
     const bool has_model = the_model != nullptr;
     static il_target description = {};
@@ -597,6 +678,11 @@ template <class T> const il_target *listed_target() {
         interlap::detail::the_structure = interlap_listed<Class>();                                \
         return interlap::detail::listed_target<Class>();                                           \
     }
+
+/* Says more of a listed method: arguments(...), may_answer(...), first_thread, other_threads. */
+#define INTERLAP_METHOD(Class, method, ...)                                                        \
+    static const bool interlap_said_of_##method =                                                  \
+        interlap::detail::say<Class, &Class::method>(#method, __VA_ARGS__);
 
 /* A sequential class with the methods that INTERLAP_OPERATIONS lists, which say what is right. */
 #define INTERLAP_MODEL(Class)                                                                      \

@@ -143,7 +143,8 @@ impl<'a> Caller<'a> {
             seen: vec![0; if shape.uses_answers() { shape.keys as usize } else { 0 }],
             appends_max: (i64::from(abi::IL_RESULT_ROOM) - 2) / i64::from(shape.threads),
             transaction: Transaction::None,
-            values: Values::default(),
+            // A container takes several.
+            values: Values::new(i64::from(thread + 1) * shape.value_stride.max(1_000)),
             answer: &[],
         }
     }

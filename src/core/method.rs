@@ -8,6 +8,7 @@ use std::sync::{Mutex, OnceLock};
 use serde::{Deserialize, Serialize};
 
 use super::operation::Op;
+use super::source::Source;
 use super::value::{NoValue, Type, TypeParser, all};
 
 /// Signatures that one process may meet.
@@ -21,13 +22,17 @@ static SIGNATURES: [OnceLock<Signature>; SIGNATURES_MAX] =
 static MET: Mutex<usize> = Mutex::new(0);
 
 /// Name and types of a method.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 struct Signature {
     /// As it is in files: `release(int) -> bool`.
     text: String,
     name: String,
     arguments: Vec<Type>,
     result: Type,
+    /// The words of a result that may be given at any time, and says that nothing was done.
+    spurious: Option<Vec<i64>>,
+    /// Where the arguments are drawn from, once a target has said so.
+    sources: OnceLock<Vec<Source>>,
 }
 
 /// A method: the number of its signature in this process.
@@ -36,18 +41,27 @@ struct Signature {
 pub struct Method(u8);
 
 impl Method {
-    /// The method with this signature, as `release(int) -> bool`.
+    /// The method with this signature, as `release(int) -> bool`. One that may fail spuriously says
+    /// with which result: `try_lock() -> bool or false`. Behind the type of an argument an adapter
+    /// may say where it is drawn from ([`Source`]).
     ///
     /// # Errors
     /// If the text is no signature, or this process has met 255 others.
     pub fn new(text: &str) -> Result<Method, String> {
         let signature = signature(text).ok_or_else(|| {
-            format!("'{text}' is no signature of a method, as `release(int) -> bool` is")
+            format!(
+                "'{text}' is no signature of a method, as `release(int) -> bool` is (behind the \
+                 type of an argument: few, answered, distinct or 1..64; in the end: or false)"
+            )
         })?;
         let mut met = MET.lock().expect("no thread panics while it holds it");
-        let known = SIGNATURES[..*met].iter().position(|of| of.get() == Some(&signature));
-        if let Some(known) = known {
-            return Ok(Method(known as u8));
+        let mut all = SIGNATURES[..*met].iter().map(|of| of.get().expect("a number is given once"));
+        if let Some(known) = all.position(|known| known.text == signature.text) {
+            let method = Method(known as u8);
+            if let Some(sources) = signature.sources.get() {
+                let _ = method.signature().sources.set(sources.clone());
+            }
+            return Ok(method);
         }
         if *met == SIGNATURES_MAX {
             return Err(format!(
@@ -73,6 +87,17 @@ impl Method {
 
     pub fn result(self) -> &'static Type {
         &self.signature().result
+    }
+
+    /// The words of a result that may be given at any time, and says that nothing was done.
+    pub fn spurious(self) -> Option<&'static [i64]> {
+        self.signature().spurious.as_deref()
+    }
+
+    /// Where the argument with this number, from 0, is drawn from.
+    pub fn source(self, argument: usize) -> Source {
+        let sources = self.signature().sources.get();
+        sources.and_then(|of| of.get(argument)).copied().unwrap_or_default()
     }
 
     /// `release(int) -> bool`.
@@ -120,7 +145,7 @@ impl From<Method> for String {
 fn signature(text: &str) -> Option<Signature> {
     let mut parser = TypeParser::new(text);
     let name = parser.name()?.to_string();
-    let mut arguments = Vec::new();
+    let (mut arguments, mut sources) = (Vec::new(), Vec::new());
     if !parser.take("(") {
         return None;
     }
@@ -129,14 +154,22 @@ fn signature(text: &str) -> Option<Signature> {
             return None;
         }
         arguments.push(parser.one()?);
+        sources.push(Source::read(&mut parser)?);
     }
     let result = if parser.take("->") { parser.one()? } else { return None };
+    let spurious = if parser.take("or") { Some(parser.value(&result)?) } else { None };
     if !parser.is_at_end() {
         return None;
     }
     let types: Vec<String> = arguments.iter().map(Type::to_string).collect();
-    let text = format!("{name}({}) -> {result}", types.join(", "));
-    Some(Signature { text, name, arguments, result })
+    let mut text = format!("{name}({}) -> {result}", types.join(", "));
+    if let Some(words) = &spurious {
+        text += &format!(" or {}", all(std::slice::from_ref(&result), words).ok()?);
+    }
+    // Those of files say nothing of it.
+    let are_given = sources.iter().any(|source| *source != Source::Mixed);
+    let sources = if are_given { OnceLock::from(sources) } else { OnceLock::new() };
+    Some(Signature { text, name, arguments, result, spurious, sources })
 }
 
 /// The first code of a target's methods in records: that of the first one that it lists.
@@ -185,9 +218,30 @@ mod tests {
         assert_eq!(method.text(), "release(int, string) -> optional<int>");
         assert_eq!((method.name(), method.arguments().len()), ("release", 2));
         assert_ne!(method, Method::new("release(int, string) -> int").expect("another"));
-        for text in ["", "release", "release()", "release() -> ", "r(,) -> int", "r() -> int x"] {
+        let bad = ["", "release", "release()", "release() -> ", "r(,) -> int", "r() -> int x"];
+        for text in
+            bad.into_iter().chain(["r(int 1..) -> int", "r() -> string or s", "r() -> bool or 2"])
+        {
             assert!(Method::new(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn an_adapter_says_where_arguments_come_from() {
+        let of_file = Method::new("resize(int, string) -> void").expect("a signature");
+        assert_eq!(of_file.source(0), Source::Mixed);
+        let of_adapter = Method::new("resize(int 1..64, string distinct) -> void").expect("one");
+        assert_eq!((of_adapter, of_adapter.text()), (of_file, "resize(int, string) -> void"));
+        let sources = [of_file.source(0), of_file.source(1)];
+        assert_eq!(sources, [Source::Between(1, 64), Source::Distinct]);
+    }
+
+    #[test]
+    fn a_result_may_be_given_at_any_time() {
+        let method = Method::new("try_pop() -> optional<int> or none").expect("a signature");
+        assert_eq!(method.spurious(), Some(&[0][..]));
+        assert_eq!(method.text(), "try_pop() -> optional<int> or none");
+        assert_ne!(method, Method::new("try_pop() -> optional<int>").expect("another"));
     }
 
     #[test]

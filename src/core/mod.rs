@@ -21,6 +21,8 @@
 //! - `scenario`: Makes a scenario, which lists calls, from a recorded history.
 //! - `sequential_runs`: What a structure answered when the calls of a round were made one at a
 //!   time, in several orders.
+//! - `source`: Where arguments of methods are drawn from: words behind the types in a signature
+//!   that an adapter gives, as in `resize(int 1..64)`.
 //! - `time_limit`: How long work may take, as one value that all its parts look at.
 //! - `tsc`: Decides whether this machine's time stamp counter can stamp timeboxes.
 //! - `value`: Values of methods: their types, and how words of 64 bits stand for them.
@@ -48,6 +50,7 @@ pub mod recorder;
 #[cfg(feature = "fuzzer")]
 pub mod scenario;
 pub mod sequential_runs;
+pub mod source;
 pub mod time_limit;
 pub mod tsc;
 pub mod value;

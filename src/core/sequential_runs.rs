@@ -1,7 +1,7 @@
 //! What a structure answered when the calls of a round were made one at a time, in several orders.
-//! The orders are a tree of their common beginnings. An order names clients: each makes its next
-//! call, or goes on with the one that waits. (The two parts of a call that waits are the request
-//! and the follow-up of Scherer and Scott, DISC 2004.)
+//! The orders are a tree of their common beginnings. An order names calls of clients, which are
+//! made, or go on if they wait; a client may leave calls out. (The two parts of a call that waits
+//! are the request and the follow-up of Scherer and Scott, DISC 2004.)
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -14,10 +14,19 @@ use super::operation::{Op, Status};
 /// A beginning of an order: the number of its last call, 0 before the first.
 pub type Beginning = u32;
 
+/// A call of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ClientCall {
+    pub client: u32,
+    /// Its number among those of the client, from 0.
+    pub index: u32,
+}
+
 /// A call with what it answered after a beginning, where it was made or went on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SequentialCall {
     pub client: u32,
+    pub index: u32,
     pub op: Op,
     pub args: Vec<i64>,
     /// [`Status::Pending`] where the call waits: for another thread, or until it can be made.
@@ -30,6 +39,10 @@ pub struct SequentialCall {
 }
 
 impl SequentialCall {
+    pub fn of(&self) -> ClientCall {
+        ClientCall { client: self.client, index: self.index }
+    }
+
     pub fn waits(&self) -> bool {
         self.status == Status::Pending
     }
@@ -41,9 +54,9 @@ impl SequentialCall {
 pub struct SequentialRuns {
     /// By number, from 1: what was before, and the call.
     calls: Vec<(Beginning, SequentialCall)>,
-    next: FxHashMap<(Beginning, u32), Beginning>,
+    next: FxHashMap<(Beginning, ClientCall), Beginning>,
     /// Orders that were asked for and not run.
-    asked: Mutex<BTreeSet<Vec<u32>>>,
+    asked: Mutex<BTreeSet<Vec<ClientCall>>>,
 }
 
 impl SequentialRuns {
@@ -63,29 +76,29 @@ impl SequentialRuns {
         calls
     }
 
-    /// What comes after a beginning if this client makes this call next, or goes on with it. Where
-    /// no run knows, notes the order as one that was asked for.
+    /// What comes after a beginning if this call is made next, or goes on. Where no run knows,
+    /// notes the order as one that was asked for.
     pub fn after(
         &self,
         beginning: Beginning,
-        client: u32,
+        of: ClientCall,
         call: (Op, &[i64]),
     ) -> Option<Beginning> {
         // Of a part of a history the client may have made other calls before.
         let is_same =
             |next: &Beginning| self.call(*next).is_some_and(|of| (of.op, &of.args[..]) == call);
-        let known = self.next.get(&(beginning, client)).copied().filter(is_same);
+        let known = self.next.get(&(beginning, of)).copied().filter(is_same);
         if known.is_none() {
-            let clients = self.calls(beginning).into_iter().map(|call| call.client);
-            self.asked().insert(clients.chain([client]).collect());
+            let before = self.calls(beginning).into_iter().map(SequentialCall::of);
+            self.asked().insert(before.chain([of]).collect());
         }
         known
     }
 
     /// Whether a run has this beginning.
-    pub fn has(&self, clients: &[u32]) -> bool {
-        let step = |at: Beginning, client: &u32| self.next.get(&(at, *client)).copied();
-        clients.iter().try_fold(0, step).is_some()
+    pub fn has(&self, order: &[ClientCall]) -> bool {
+        let step = |at: Beginning, of: &ClientCall| self.next.get(&(at, *of)).copied();
+        order.iter().try_fold(0, step).is_some()
     }
 
     /// Adds a run: its calls in their order.
@@ -93,8 +106,7 @@ impl SequentialRuns {
         let mut at = 0;
         for call in run {
             let next = self.calls.len() as Beginning + 1;
-            let client = call.client;
-            let known = *self.next.entry((at, client)).or_insert(next);
+            let known = *self.next.entry((at, call.of())).or_insert(next);
             if known == next {
                 self.calls.push((at, call));
             }
@@ -111,7 +123,7 @@ impl SequentialRuns {
         self.calls.is_empty()
     }
 
-    fn asked(&self) -> std::sync::MutexGuard<'_, BTreeSet<Vec<u32>>> {
+    fn asked(&self) -> std::sync::MutexGuard<'_, BTreeSet<Vec<ClientCall>>> {
         self.asked.lock().expect("no thread panics while it holds it")
     }
 
@@ -126,7 +138,7 @@ impl SequentialRuns {
     }
 
     /// Takes the orders that were asked for and not run since the last time.
-    pub fn take_asked(&self) -> BTreeSet<Vec<u32>> {
+    pub fn take_asked(&self) -> BTreeSet<Vec<ClientCall>> {
         std::mem::take(&mut self.asked())
     }
 }
@@ -137,7 +149,7 @@ impl From<Vec<(Beginning, SequentialCall)>> for SequentialRuns {
         let mut runs = SequentialRuns::default();
         for (number, (before, call)) in (1..).zip(&calls) {
             if *before < number {
-                runs.next.entry((*before, call.client)).or_insert(number);
+                runs.next.entry((*before, call.of())).or_insert(number);
             }
         }
         runs.calls = calls;

@@ -255,6 +255,29 @@ impl<'a> TypeParser<'a> {
         (!name.is_empty()).then_some(name)
     }
 
+    /// The next number, with its sign.
+    pub fn number(&mut self) -> Option<i64> {
+        let rest = self.rest.trim_start();
+        let digits = rest.strip_prefix('-').unwrap_or(rest);
+        let sign = rest.len() - digits.len();
+        let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+        let number = rest[..sign + end].parse().ok()?;
+        self.rest = &rest[sign + end..];
+        Some(number)
+    }
+
+    /// The words of a value of this type; of booleans, numbers and optionals alone.
+    pub fn value(&mut self, of: &Type) -> Option<Vec<i64>> {
+        match of {
+            Type::Bool if self.take("false") => Some(vec![0]),
+            Type::Bool if self.take("true") => Some(vec![1]),
+            Type::Int | Type::Uint => Some(vec![self.number()?]),
+            Type::Optional(_) if self.take("none") => Some(vec![0]),
+            Type::Optional(inner) => Some([vec![1], self.value(inner)?].concat()),
+            _ => None,
+        }
+    }
+
     pub fn is_at_end(&self) -> bool {
         self.rest.trim_start().is_empty()
     }

@@ -5,12 +5,13 @@
 //! same object called by one thread.)
 //!
 //! A call that waits takes effect in several steps: one in which it is made, and one for each time
-//! it goes on. The later ones are part of the step of the call that came before them.
+//! it goes on. The later ones are part of the step of the call that came before them. A call that
+//! answers that nothing was done, where it may at any time, has no step or that of any other.
 
 use super::{Call, Expect, Expected, Model};
 use crate::core::history::{History, NEVER, Operation, OperationId};
-use crate::core::operation::Status;
-use crate::core::sequential_runs::{Beginning, SequentialCall, SequentialRuns};
+use crate::core::operation::{Op, Status};
+use crate::core::sequential_runs::{Beginning, ClientCall, SequentialCall, SequentialRuns};
 use crate::core::words::{self, number};
 
 /// A structure as its own model, of the runs that a history brings along.
@@ -23,16 +24,9 @@ pub struct Itself<'a> {
 #[derive(Clone, Copy)]
 struct Progress {
     thread: u32,
-    /// Calls that have returned.
-    returned: u32,
+    /// The call that waits, or the first that may be made.
+    next: u32,
     waits: bool,
-}
-
-impl Progress {
-    /// The call that waits, or is to be made next.
-    fn call(self) -> OperationId {
-        OperationId { thread: self.thread, index: self.returned }
-    }
 }
 
 impl<'a> Itself<'a> {
@@ -51,7 +45,7 @@ impl<'a> Itself<'a> {
     fn after(&self, state: Beginning, id: OperationId) -> Option<(Beginning, &SequentialCall)> {
         let client = self.history.threads[id.thread as usize].client;
         let call = (self.history.operation(id).op, self.history.args(id));
-        let next = self.runs.after(state, client, call)?;
+        let next = self.runs.after(state, ClientCall { client, index: id.index }, call)?;
         Some((next, self.runs.call(next)?))
     }
 
@@ -67,20 +61,31 @@ impl<'a> Itself<'a> {
     fn progress(&self, state: Beginning) -> impl Iterator<Item = Progress> {
         let calls = self.runs.calls(state);
         (0..).zip(&self.history.threads).map(move |(thread, own)| {
-            let mut own = calls.iter().filter(|call| call.client == own.client);
-            let returned = own.clone().filter(|call| !call.waits()).count() as u32;
-            Progress { thread, returned, waits: own.next_back().is_some_and(|call| call.waits()) }
+            let last = calls.iter().rev().find(|call| call.client == own.client);
+            let waits = last.is_some_and(|call| call.waits());
+            let next = last.map_or(0, |call| call.index + u32::from(!waits));
+            Progress { thread, next, waits }
         })
     }
 
-    fn operation(&self, of: Progress) -> Option<&Operation> {
-        self.history.threads[of.thread as usize].operations().get(of.returned as usize)
+    /// Whether the call answered that nothing was done, as it may at any time.
+    fn is_spurious(&self, id: OperationId) -> bool {
+        let Operation { op, status, .. } = self.history.operation(id);
+        let Op::Method(method) = op else { return false };
+        *status == Status::Ok && method.spurious() == Some(self.history.results(id))
+    }
+
+    /// The call that waits, or must be made next; if there is one.
+    fn due(&self, of: Progress) -> Option<OperationId> {
+        let count = self.history.threads[of.thread as usize].operations().len() as u32;
+        let mut calls = (of.next..count).map(|index| OperationId { thread: of.thread, index });
+        calls.find(|id| of.waits || !self.is_spurious(*id))
     }
 
     /// Whether a call that waits after this beginning had returned before `time`.
     fn waits_too_long(&self, state: Beginning, time: u64) -> bool {
-        let returned = |of: Progress| self.operation(of).is_some_and(|own| own.end < time);
-        self.progress(state).any(|of| of.waits && returned(of))
+        let end = |of: Progress| self.due(of).map_or(NEVER, |id| self.history.operation(id).end);
+        self.progress(state).any(|of| of.waits && end(of) < time)
     }
 
     /// The calls that wait after this beginning and could go on.
@@ -90,10 +95,8 @@ impl<'a> Itself<'a> {
             return Vec::new();
         }
         let client = |of: &Progress| self.history.threads[of.thread as usize].client;
-        let is_awake = |of: &Progress| {
-            of.waits && self.operation(*of).is_some() && awake.contains(&client(of))
-        };
-        self.progress(state).filter(is_awake).map(Progress::call).collect()
+        let is_awake = |of: &Progress| of.waits && awake.contains(&client(of));
+        self.progress(state).filter(is_awake).filter_map(|of| self.due(of)).collect()
     }
 
     /// Appends this beginning, and all that come of it where calls that wait go on.
@@ -103,44 +106,40 @@ impl<'a> Itself<'a> {
                 self.go_on(after, next);
             }
         }
-        if !self.has_all_returns(state) || self.may_end(state) {
+        if self.may_be(state) {
             next.push(state);
         }
     }
 
-    /// Whether each call that the history has a response of was made.
+    /// Whether the history goes on after this beginning, or can end so.
+    fn may_be(&self, state: Beginning) -> bool {
+        !self.has_all_returns(state) || self.may_end(state)
+    }
+
+    /// Whether each call that the history has a response of was made, or did nothing.
     fn has_all_returns(&self, state: Beginning) -> bool {
         self.progress(state).all(|of| {
-            let next =
-                self.operation(Progress { returned: of.returned + u32::from(of.waits), ..of });
-            next.is_none_or(|next| next.end == NEVER)
+            // The one that waits was.
+            let of = Progress { next: of.next + u32::from(of.waits), waits: false, ..of };
+            self.due(of).is_none_or(|id| self.history.operation(id).end == NEVER)
         })
     }
 
     /// Whether the history can end so: no call with a response waits. Where those without one wait
     /// for ever, each of them can be made so that it waits and cannot go on.
     fn may_end(&self, state: Beginning) -> bool {
-        let is_over =
-            |of: Progress| self.operation(of).is_none_or(|own| own.end == NEVER && of.waits);
-        let waits_in_vain =
-            |of: Progress| of.waits && self.operation(of).is_some_and(|own| own.end != NEVER);
-        if self.progress(state).any(waits_in_vain) {
+        let returned = |id: OperationId| self.history.operation(id).end != NEVER;
+        if self.progress(state).any(|of| of.waits && self.due(of).is_some_and(returned)) {
             return false;
         }
         if !self.history.waits {
             return true;
         }
         let awake = self.awake(state);
-        if awake.is_empty() && self.progress(state).all(is_over) {
-            return true;
-        }
-        let is_unmade = |of: &Progress| !of.waits && self.operation(*of).is_some();
-        let unmade: Vec<OperationId> =
-            self.progress(state).filter(is_unmade).map(Progress::call).collect();
-        awake
-            .into_iter()
-            .chain(unmade)
-            .any(|id| self.explained(state, id).is_some_and(|after| self.may_end(after)))
+        let unmade = self.progress(state).filter(|of| !of.waits).filter_map(|of| self.due(of));
+        let mut next = awake.into_iter().chain(unmade).peekable();
+        next.peek().is_none()
+            || next.any(|id| self.explained(state, id).is_some_and(|after| self.may_end(after)))
     }
 }
 
@@ -152,11 +151,14 @@ impl<'a> Model<Call<'a>> for Itself<'_> {
     }
 
     fn step(&self, state: &Beginning, call: &Call<'a>, next: &mut Vec<Beginning>) {
-        let start = self.history.operation(call.id).start;
-        if !self.waits_too_long(*state, start)
-            && let Some(after) = self.explained(*state, call.id)
-        {
+        if self.waits_too_long(*state, self.history.operation(call.id).start) {
+            return;
+        }
+        if let Some(after) = self.explained(*state, call.id) {
             self.go_on(after, next);
+        }
+        if self.is_spurious(call.id) && !next.contains(state) && self.may_be(*state) {
+            next.push(*state);
         }
     }
 

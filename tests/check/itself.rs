@@ -7,7 +7,7 @@ use interlap::check::{Limits, Verdict, check};
 use interlap::core::history::{Entry, History};
 use interlap::core::method::Method;
 use interlap::core::operation::{Op, Status};
-use interlap::core::sequential_runs::{SequentialCall, SequentialRuns};
+use interlap::core::sequential_runs::{ClientCall, SequentialCall, SequentialRuns};
 use interlap::model::{Kind, Spec};
 
 use super::random::Random;
@@ -23,6 +23,12 @@ struct Made {
     end: Option<u64>,
     result: i64,
 }
+
+/// The first call of the first client.
+const FIRST: ClientCall = ClientCall { client: 0, index: 0 };
+
+/// The method that may fail at any time.
+const SPURIOUS: &str = "try_acquire() -> bool or false";
 
 fn op(text: &str) -> Op {
     Op::Method(Method::new(text).expect("a signature"))
@@ -70,7 +76,8 @@ impl Semaphore {
 fn calls(random: &mut Random) -> Vec<Made> {
     let ops = ["try_acquire() -> bool", "release() -> int", "available() -> int"];
     let waiting = ["acquire() -> int", "release() -> int", "waiting() -> int"];
-    let ops = if random.percent(50) { ops } else { waiting }.map(op);
+    let spurious = [SPURIOUS, "acquire() -> int", "release() -> int"];
+    let ops = [ops, waiting, spurious][random.below(3)].map(op);
     let mut left = [4, 3, 3].map(|most| random.below(most));
     let (mut semaphore, mut time) = (Semaphore { permits: 1, ..Semaphore::default() }, 0);
     // What a client is about to do: nothing, its call, to go on, to return.
@@ -159,7 +166,15 @@ fn enumerated(calls: &[Made], begun: &[usize], done: &[usize], semaphore: &Semap
             }
         }
     };
-    is_over || (0..calls.len()).filter(may_begin).chain(goes_on).any(step)
+    // As of one that does nothing, and says so.
+    let is_spurious = |at: &usize| {
+        let call = &calls[*at];
+        call.op == op(SPURIOUS) && call.end.is_some() && call.result == 0
+    };
+    let leave_out = |at: usize| enumerated(calls, begun, &[done, &[at]].concat(), semaphore);
+    is_over
+        || (0..calls.len()).filter(may_begin).chain(goes_on).any(step)
+        || (0..calls.len()).filter(may_begin).filter(is_spurious).any(leave_out)
 }
 
 fn is_right(calls: &[Made]) -> bool {
@@ -182,19 +197,18 @@ fn history(calls: &[Made]) -> History {
 }
 
 /// The calls of `order`, made one at a time.
-fn run(calls: &[Made], order: &[u32]) -> Vec<SequentialCall> {
-    let (mut made, mut waits) = ([0; 3], [false; 3]);
+fn run(calls: &[Made], order: &[ClientCall]) -> Vec<SequentialCall> {
+    let mut waits = [false; 3];
     let mut semaphore = Semaphore { permits: 1, ..Semaphore::default() };
-    let one = |&client: &u32| {
+    let one = |&ClientCall { client, index }: &ClientCall| {
         let mut own = calls.iter().filter(|call| call.client == client);
-        let call = own.nth(made[client as usize]).expect("a call of the client");
+        let call = own.nth(index as usize).expect("a call of the client");
         assert!(!waits[client as usize] || semaphore.awake.contains(&client), "it cannot go on");
         let result = semaphore.step(call.op, client);
         waits[client as usize] = result.is_none();
-        made[client as usize] += usize::from(result.is_some());
         let status = if result.is_some() { Status::Ok } else { Status::Pending };
         let (results, awake) = (result.into_iter().collect(), semaphore.awake.clone());
-        SequentialCall { client, op: call.op, args: vec![], status, results, awake }
+        SequentialCall { client, index, op: call.op, args: vec![], status, results, awake }
     };
     order.iter().map(one).collect()
 }
@@ -240,9 +254,12 @@ fn a_call_that_could_not_be_made_explains_nothing() {
     let mut history = history(&calls);
     let verdict = |history: &History| check(history, &Spec::new(Kind::Itself), &Limits::default());
     assert!(matches!(verdict(&history), Verdict::Inconclusive(_)), "it was not run");
-    let refused =
-        SequentialCall { status: Status::Pending, results: vec![], ..run(&calls, &[0])[0].clone() };
-    for (call, is_right) in [(run(&calls, &[0]).remove(0), true), (refused, false)] {
+    let refused = SequentialCall {
+        status: Status::Pending,
+        results: vec![],
+        ..run(&calls, &[FIRST])[0].clone()
+    };
+    for (call, is_right) in [(run(&calls, &[FIRST]).remove(0), true), (refused, false)] {
         let mut runs = SequentialRuns::default();
         runs.add([call]);
         history.runs = Some(Arc::new(runs));
@@ -257,7 +274,7 @@ fn runs_of_other_calls_say_nothing() {
     let of = |op| vec![Made { client: 0, op, start: 1, end: Some(2), result: 1 }];
     let mut history = history(&of(release));
     let mut runs = SequentialRuns::default();
-    runs.add(run(&of(acquire), &[0]));
+    runs.add(run(&of(acquire), &[FIRST]));
     history.runs = Some(Arc::new(runs));
     let verdict = check(&history, &Spec::new(Kind::Itself), &Limits::default());
     assert!(matches!(verdict, Verdict::Inconclusive(_)), "{verdict:?}");

@@ -227,6 +227,53 @@ fn answers_that_depend_on_more_than_the_calls_are_named() {
     run.expect(2, &["place() depends on more than the calls before it", "INTERLAP_MODEL"]);
 }
 
+/// Of one producer. Who takes may fail when two meet.
+const RING: &str = "#include <atomic>
+#include <cstdlib>
+#include <interlap_operations.hpp>
+#include <set>
+class Ring {
+    std::atomic<unsigned> head{0}, tail{0};
+    std::atomic<int> slots[4] = {};
+    std::set<int> pushed;
+  public:
+    struct Local { unsigned thread; Local(Ring &, unsigned number) : thread(number) {} };
+    bool push(Local &local, int value) {
+        if (local.thread != 0 || !pushed.insert(value).second) std::abort();
+        unsigned next = tail;
+        if (next - head == 4) return false;
+        slots[next % 4] = value;
+        tail = next + 1;
+        return true;
+    }
+    std::optional<int> try_pop(Local &local, const std::string &of, int batch) {
+        if (local.thread == 0 || of.size() > 2 || batch < 1 || batch > 64) std::abort();
+        unsigned first = head;
+        if (first == tail) return std::nullopt;
+        int value = slots[first % 4];
+        if (!head.compare_exchange_strong(first, first + 1)) return std::nullopt;
+        return value;
+    }
+};
+INTERLAP_OPERATIONS(Ring, push, try_pop)
+INTERLAP_METHOD(Ring, push, interlap::arguments(\"distinct\"), interlap::first_thread)
+INTERLAP_METHOD(Ring, try_pop, interlap::arguments(\"0..2\", \"1..64\"), interlap::other_threads)
+";
+
+/// The ring aborts where calls are not drawn as it says.
+#[test]
+fn more_can_be_said_of_a_method() {
+    let tool = Tool::new();
+    let fuzz = |text: &str| tool.fuzz_text("ring.cpp", text).rounds(3_000).findings(1);
+    let found = fuzz(RING).with("--shrink 0s");
+    found.expect(1, &["not-linearizable of try_pop", "interlap::may_answer"]);
+    let may = "interlap::other_threads, interlap::may_answer(\"none\"))";
+    let text = RING.replace("interlap::other_threads)", may);
+    fuzz(&text).expect(0, &[NOTHING_FOUND]);
+    let bad = RING.replace(", \"1..64\"", "");
+    fuzz(&bad).expect(2, &["arguments: 1 of 2"]);
+}
+
 /// A call that waits in the class waits until another call changes that.
 #[test]
 fn calls_of_a_class_beside_the_structure_may_wait() {
@@ -308,7 +355,8 @@ fn a_class_beside_the_structure_says_what_is_right() {
     let tool = Tool::new();
     tool.fuzz_text("pool.cpp", &right).rounds(2_000).expect(0, &["model class", NOTHING_FOUND]);
     // Which id is free it goes by what its calls meet.
-    let alone = tool.fuzz_text("pool.cpp", &right).rounds(20_000).findings(1);
+    let other = Tool::new();
+    let alone = other.fuzz_text("pool.cpp", &right).rounds(20_000).findings(1);
     alone.with("--model self --shrink 0s").expect(1, &["model self"]);
     let found = tool.fuzz_text("pool.cpp", &wrong).rounds(20_000).findings(1).with("--shrink 2s");
     let finding = found.expect(1, &["model class"]).finding();

@@ -11,7 +11,7 @@ use interlap::core::history::History;
 use interlap::core::operation::Status;
 use interlap::core::plan::{Call, Job, Plan, Scenario};
 use interlap::core::scenario;
-use interlap::core::sequential_runs::{SequentialCall, SequentialRuns};
+use interlap::core::sequential_runs::{ClientCall, SequentialCall, SequentialRuns};
 use interlap::core::words;
 use interlap::model::{Kind, Spec as Model};
 use interlap::schedule::Spec as Policy;
@@ -182,7 +182,7 @@ fn differs(one: &SequentialCall, other: &SequentialCall) -> String {
 }
 
 /// The orders that were asked for and not run.
-fn taken(history: &History) -> BTreeSet<Vec<u32>> {
+fn taken(history: &History) -> BTreeSet<Vec<ClientCall>> {
     history.runs.as_ref().map(|runs| runs.take_asked()).unwrap_or_default()
 }
 
@@ -204,31 +204,33 @@ fn answers(plan: &Plan, history: &History, done: &Done) -> Vec<SequentialCall> {
     let calls = &plan.scenarios[0].threads;
     let mut returned = vec![0; calls.len()];
     let of_turn = |turn: &Turn| {
-        let index = &mut returned[turn.client as usize];
-        let Call { op, args, .. } = calls[turn.client as usize].get(*index)?;
+        let ClientCall { client, index } = turn.of;
+        let Call { op, args, .. } = calls[client as usize].get(index as usize)?;
+        let made = &mut returned[client as usize];
         let (status, results) = match turn.came_to {
             CameTo::Wait => (Status::Pending, Vec::new()),
             CameTo::WrongAnswer => (Status::Unknown, Vec::new()),
             CameTo::Return => {
-                let thread = history.threads.iter().find(|thread| thread.client == turn.client)?;
-                let operation = thread.operations().get(*index)?;
-                *index += 1;
+                let thread = history.threads.iter().find(|thread| thread.client == client)?;
+                let operation = thread.operations().get(*made)?;
+                *made += 1;
                 (operation.status, thread.results(operation).to_vec())
             }
         };
-        let (client, awake) = (turn.client, turn.awake.clone());
-        Some(SequentialCall { client, op: *op, args: args.clone(), status, results, awake })
+        let (op, args, awake) = (*op, args.clone(), turn.awake.clone());
+        Some(SequentialCall { client, index, op, args, status, results, awake })
     };
     done.turns.iter().map_while(of_turn).collect()
 }
 
-/// The clients in the order in which their calls returned, a likely order of their effects.
-fn by_end(history: &History) -> Vec<u32> {
+/// The calls in the order in which they returned, a likely order of their effects.
+fn by_end(history: &History) -> Vec<ClientCall> {
     let of_thread = |thread: &interlap::core::history::Thread| {
         let client = thread.client;
-        thread.operations().iter().map(move |of| (of.end, client)).collect::<Vec<_>>()
+        let calls = (0..).zip(thread.operations());
+        calls.map(move |(index, of)| (of.end, ClientCall { client, index })).collect::<Vec<_>>()
     };
-    let mut ends: Vec<(u64, u32)> = history.threads.iter().flat_map(of_thread).collect();
+    let mut ends: Vec<(u64, ClientCall)> = history.threads.iter().flat_map(of_thread).collect();
     ends.sort_unstable();
-    ends.into_iter().map(|(_, client)| client).collect()
+    ends.into_iter().map(|(_, call)| call).collect()
 }

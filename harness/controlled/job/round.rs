@@ -237,12 +237,13 @@ impl<'a> Round<'a> {
         let throws = self.shape.offers_methods();
         let unsupported_max = if throws { SKIPPED_MAX } else { UNSUPPORTED_MAX };
         while made < calls && unsupported < unsupported_max {
+            let Some(left_out) = self.turns.begin(thread) else { break };
+            for _ in 0..left_out {
+                caller.next(args);
+            }
             let Some(op) = caller.next(args) else { break };
             own.clear();
             own.extend_from_slice(args);
-            if !self.turns.begin(thread) {
-                break;
-            }
             let outcome = loop {
                 timebox.expect(caller.answer());
                 engine::boundary();

@@ -3,17 +3,19 @@
 
 use std::cell::{Cell, RefCell};
 
+use interlap::core::sequential_runs::ClientCall;
+
 use crate::controlled::core::engine::{self, Wait};
 use crate::controlled::core::waiting;
 
-/// The order of the calls, as the clients that make them.
+/// The order of the calls.
 #[derive(Clone, Copy, Default)]
 pub struct Order<'a> {
-    /// How it begins. A client whose call waits goes on with that.
-    pub begun: &'a [u32],
-    /// All calls, in the order in which those that have not begun then do. Calls that wait go on
-    /// as soon as they can.
-    pub guess: &'a [u32],
+    /// How it begins. A call that waits goes on where it is named again.
+    pub begun: &'a [ClientCall],
+    /// All calls, in the order in which clients then make those that they have not come to. Calls
+    /// that wait go on as soon as they can.
+    pub guess: &'a [ClientCall],
 }
 
 impl Order<'_> {
@@ -21,24 +23,17 @@ impl Order<'_> {
         !self.guess.is_empty()
     }
 
-    /// The guess without the calls that have begun, which are so many of each client.
-    fn rest(&self, begun: &[usize]) -> Vec<u32> {
-        let mut left = begun.to_vec();
-        let mut is_new = |client: &u32| match left.get_mut(*client as usize) {
-            Some(left @ 1..) => {
-                *left -= 1;
-                false
-            }
-            _ => true,
-        };
-        self.guess.iter().copied().filter(|client| is_new(client)).collect()
+    /// The guess from the next call of each client on.
+    fn rest(&self, next: &[u32]) -> Vec<ClientCall> {
+        let is_left = |call: &&ClientCall| call.index >= next[call.client as usize];
+        self.guess.iter().filter(is_left).copied().collect()
     }
 }
 
 /// A turn of a client: it made a call, or went on with it.
 #[derive(Clone, Debug)]
 pub struct Turn {
-    pub client: u32,
+    pub of: ClientCall,
     pub came_to: CameTo,
     /// The clients whose calls wait, and could go on after this.
     pub awake: Vec<u32>,
@@ -67,7 +62,10 @@ enum Waits {
 #[derive(Default)]
 struct Client {
     waits: Cell<Option<Waits>>,
-    calls: Cell<usize>,
+    /// The number of the call that it makes, or goes on with, in its turn.
+    index: Cell<u32>,
+    /// How many calls it has come to.
+    reached: Cell<u32>,
 }
 
 /// The turns of a round, which the thread that makes the structure gives.
@@ -112,11 +110,17 @@ impl<'a> Turns<'a> {
         &raw const self.clients[client as usize] as usize
     }
 
-    /// Waits until it is this client's turn, if there is an order. Whether there is one.
-    pub fn begin(&self, client: u32) -> bool {
+    /// Waits until it is this client's turn, if there is an order; gives how many of its calls it
+    /// leaves out. None if there are no more turns.
+    pub fn begin(&self, client: u32) -> Option<u32> {
         if !self.order.is_given() {
-            return true;
+            return Some(0);
         }
+        let own = &self.clients[client as usize];
+        self.await_turn(client).then(|| own.index.get() - own.reached.replace(own.index.get() + 1))
+    }
+
+    fn await_turn(&self, client: u32) -> bool {
         while self.of.get() != Some(client) {
             if self.are_over.get() {
                 return false;
@@ -134,7 +138,7 @@ impl<'a> Turns<'a> {
     /// The target refused the client's call. Waits for its next turn; whether there is one.
     pub fn refused(&self, client: u32, is_wrong: bool) -> bool {
         self.end_as(if is_wrong { Ended::Wrong } else { Ended::Refused });
-        self.order.is_given() && self.begin(client)
+        self.order.is_given() && self.await_turn(client)
     }
 
     fn end_as(&self, ended: Ended) {
@@ -149,23 +153,28 @@ impl<'a> Turns<'a> {
     /// Gives all turns; to be called by the thread that makes the structure, while it is watched
     /// for ([`waiting::watch`]). In the end calls may wait.
     pub fn give(&self) {
-        let begun =
-            self.order.begun.iter().all(|client| self.may_go_on(*client) && self.go(*client));
-        let calls: Vec<usize> = self.clients.iter().map(|client| client.calls.get()).collect();
-        let mut rest = self.order.rest(&calls);
-        let mut goes_on = begun;
+        let mut begun = self.order.begun.iter();
+        let mut goes_on = begun.all(|call| self.may_go_on(call.client) && self.go(*call));
+        let next: Vec<u32> = self.clients.iter().map(|client| client.reached.get()).collect();
+        let mut rest = self.order.rest(&next);
         while goes_on {
             let awake = self.made.borrow().last().and_then(|turn| turn.awake.first().copied());
-            let free = |client: &u32| self.clients[*client as usize].waits.get().is_none();
+            let awake = awake.map(|client| self.waiting(client));
+            let free = |call: &ClientCall| self.clients[call.client as usize].waits.get().is_none();
             let next = awake.or_else(|| rest.iter().position(free).map(|at| rest.remove(at)));
-            let Some(client) = next else { break };
-            goes_on = self.go(client);
+            let Some(call) = next else { break };
+            goes_on = self.go(call);
         }
         self.are_over.set(true);
         waiting::let_all_run();
         (0..self.clients.len() as u32).for_each(|client| {
             engine::wake(self.key(client), usize::MAX);
         });
+    }
+
+    /// The call of this client that waits.
+    fn waiting(&self, client: u32) -> ClientCall {
+        ClientCall { client, index: self.clients[client as usize].index.get() }
     }
 
     /// Whether a turn of the client would do anything.
@@ -178,10 +187,11 @@ impl<'a> Turns<'a> {
     }
 
     /// Gives the client a turn. Whether there may be more.
-    fn go(&self, client: u32) -> bool {
+    fn go(&self, call: ClientCall) -> bool {
+        let client = call.client;
         let own = &self.clients[client as usize];
         let before = own.waits.get();
-        own.calls.set(own.calls.get() + usize::from(before.is_none()));
+        own.index.set(call.index);
         self.ended.set(None);
         self.of.set(Some(client));
         waiting::let_run(client as usize);
@@ -205,7 +215,7 @@ impl<'a> Turns<'a> {
             (None, Some(Ended::Wrong)) => CameTo::WrongAnswer,
             (None, _) => CameTo::Return,
         };
-        self.made.borrow_mut().push(Turn { client, came_to, awake: Vec::new() });
+        self.made.borrow_mut().push(Turn { of: call, came_to, awake: Vec::new() });
         let waits = |client: &u32| self.clients[*client as usize].waits.get().is_some();
         let clients = 0..self.clients.len() as u32;
         let awake = clients.filter(waits).filter(|client| self.may_go_on(*client)).collect();
@@ -225,8 +235,10 @@ mod tests {
 
     #[test]
     fn an_order_goes_on_with_the_calls_that_it_lacks() {
-        let order = Order { begun: &[], guess: &[0, 1, 0, 2] };
-        assert_eq!(order.rest(&[0, 0, 0]), [0, 1, 0, 2]);
-        assert_eq!(order.rest(&[1, 0, 1]), [1, 0]);
+        let call = |(client, index)| ClientCall { client, index };
+        let guess = [(0, 0), (1, 0), (0, 1), (2, 0)].map(call);
+        let order = Order { begun: &[], guess: &guess };
+        assert_eq!(order.rest(&[0, 0, 0]), guess);
+        assert_eq!(order.rest(&[1, 0, 1]), [(1, 0), (0, 1)].map(call));
     }
 }

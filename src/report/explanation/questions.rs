@@ -32,7 +32,8 @@ fn of_model(model: &str) -> Option<String> {
     let is_itself = model.parse().is_ok_and(|spec: Spec| spec.kind == Kind::Itself);
     is_itself.then(|| {
         "Is this meant? Called one call at a time, the structure never gives these answers. If \
-         they are right all the same, say so in a class beside it: INTERLAP_MODEL."
+         they are right all the same, say so: with interlap::may_answer where a call may fail \
+         spuriously, else in a class beside it, with INTERLAP_MODEL."
             .to_string()
     })
 }
