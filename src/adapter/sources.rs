@@ -9,8 +9,14 @@ use super::file_state::FileState;
 use super::head::Head;
 
 /// The headers that adapters include, in `ffi/`.
-pub const HEADERS: [&str; 4] =
-    ["interlap.h", "interlap.hpp", "interlap_operations.hpp", "interlap_c.h"];
+pub const HEADERS: [&str; 6] = [
+    "interlap.h",
+    "interlap.hpp",
+    "interlap_c.h",
+    "interlap_methods.hpp",
+    "interlap_operations.hpp",
+    "interlap_values.hpp",
+];
 
 /// Beside the files in the cache: their states when they were read and found to be right.
 const CHECKED: &str = "checked.json";

@@ -163,24 +163,26 @@ fn elements(types: &[&Type], words: &mut &[i64]) -> Result<String, NoValue> {
     Ok(listed(shown.iter()))
 }
 
-fn word(words: &mut &[i64]) -> Result<i64, NoValue> {
+/// Takes a word from the front.
+pub(crate) fn word(words: &mut &[i64]) -> Result<i64, NoValue> {
     let (first, rest) = words.split_first().ok_or(NoValue)?;
     *words = rest;
     Ok(*first)
 }
 
 /// A word that is one of the first `choices` numbers.
-fn choice(words: &mut &[i64], choices: usize) -> Result<usize, NoValue> {
+pub(crate) fn choice(words: &mut &[i64], choices: usize) -> Result<usize, NoValue> {
     let word = usize::try_from(word(words)?).map_err(|_| NoValue)?;
     if word < choices { Ok(word) } else { Err(NoValue) }
 }
 
 /// A number of elements. Elements of no words are counted, so it is bounded by what a call holds.
-fn count(words: &mut &[i64]) -> Result<usize, NoValue> {
+pub(crate) fn count(words: &mut &[i64]) -> Result<usize, NoValue> {
     choice(words, 1 << 16)
 }
 
-fn string(words: &mut &[i64]) -> Result<String, NoValue> {
+/// Takes a string.
+pub(crate) fn string(words: &mut &[i64]) -> Result<String, NoValue> {
     let length = count(words)?;
     let (bytes, rest) = words.split_at_checked(length.div_ceil(8)).ok_or(NoValue)?;
     *words = rest;

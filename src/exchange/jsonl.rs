@@ -10,16 +10,21 @@
 //! ```
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
 use super::Imported;
 use super::events::{self, HistoryEvent, Pairs, Record, at};
+use super::typed;
 use super::values::{Interner, Split, Value};
 use crate::core::history::{History, NEVER, OperationId};
 use crate::core::method::Method;
 use crate::core::operation::{Family, Op, Status};
+use crate::core::value::Type;
 use crate::model::Spec;
 
 const FORMAT_VERSION: u32 = 1;
+/// Characters of a value in an error at most.
+const SHOWN_MAX: usize = 60;
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -39,14 +44,14 @@ struct OperationLine {
     thread: u32,
     op: String,
     #[serde(default)]
-    args: Vec<Scalar>,
+    args: Vec<Json>,
     start: u64,
     #[serde(alias = "finish")]
     end: Option<u64>,
     #[serde(default = "ok")]
     status: Status,
     #[serde(default)]
-    results: Vec<Scalar>,
+    results: Vec<Json>,
     /// The timebox is that of the thread's operation before, too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     shared: bool,
@@ -66,13 +71,13 @@ enum Event {
     Start {
         op: String,
         #[serde(default)]
-        args: Vec<Scalar>,
+        args: Vec<Json>,
     },
     Finish {
         #[serde(default = "ok")]
         status: Status,
         #[serde(default)]
-        results: Vec<Scalar>,
+        results: Vec<Json>,
     },
     /// A finish with this status.
     Unknown,
@@ -82,40 +87,62 @@ fn ok() -> Status {
     Status::Ok
 }
 
-/// A value: a number, a string, `null`, `true` or `false`.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged, expecting = "expected an integer of 64 bits, a string, true, false or null")]
-enum Scalar {
-    Integer(i64),
-    Text(String),
-    Flag(bool),
-    Nil(()),
+/// A value of a family's operation: a number, a string, `null`, `true` or `false`.
+fn scalar(value: &Json) -> Result<Value, String> {
+    Ok(match value {
+        Json::String(text) => Value::Text(text.clone()),
+        Json::Bool(flag) => Value::Word(flag.to_string()),
+        Json::Null => Value::nil(),
+        value => Value::Integer(value.as_i64().ok_or_else(|| {
+            let other = beginning(value);
+            format!("{other}: expected an integer of 64 bits, a string, true, false or null")
+        })?),
+    })
 }
 
-impl From<Scalar> for Value {
-    fn from(scalar: Scalar) -> Value {
-        match scalar {
-            Scalar::Integer(value) => Value::Integer(value),
-            Scalar::Text(text) => Value::Text(text),
-            Scalar::Flag(flag) => Value::Word(flag.to_string()),
-            Scalar::Nil(()) => Value::nil(),
-        }
+/// A value, or how a long one begins.
+fn beginning(value: &Json) -> String {
+    value.to_string().chars().take(SHOWN_MAX).collect()
+}
+
+fn of_scalar(value: Value) -> Json {
+    match value {
+        Value::Integer(value) => value.into(),
+        Value::Word(word) if word == "nil" => Json::Null,
+        Value::Word(word) if word == "true" || word == "false" => Json::Bool(word == "true"),
+        Value::Word(text) | Value::Text(text) => Json::String(text),
     }
 }
 
-impl From<Value> for Scalar {
-    fn from(value: Value) -> Scalar {
-        match value {
-            Value::Integer(value) => Scalar::Integer(value),
-            Value::Word(word) if word == "nil" => Scalar::Nil(()),
-            Value::Word(word) if word == "true" || word == "false" => Scalar::Flag(word == "true"),
-            Value::Word(text) | Value::Text(text) => Scalar::Text(text),
-        }
+/// The arguments of an operation.
+fn args_of(op: Op, args: &[Json]) -> Result<Vec<Value>, String> {
+    match op {
+        Op::Method(method) => words(method, method.arguments(), args),
+        _ => args.iter().map(scalar).collect(),
     }
 }
 
-fn values(scalars: Vec<Scalar>) -> Vec<Value> {
-    scalars.into_iter().map(Value::from).collect()
+/// The results of an operation: of a method its result, or the name of an exception.
+fn results_of(op: Op, status: Status, results: &[Json]) -> Result<Vec<Value>, String> {
+    match op {
+        Op::Method(method) => {
+            let types = match status {
+                Status::Ok => std::slice::from_ref(method.result()),
+                Status::Failed => &[Type::String],
+                _ => &[],
+            };
+            words(method, types, results)
+        }
+        _ => results.iter().map(scalar).collect(),
+    }
+}
+
+fn words(method: Method, types: &[Type], values: &[Json]) -> Result<Vec<Value>, String> {
+    let words = typed::read(types, values).ok_or_else(|| {
+        let given = beginning(&Json::Array(values.to_vec()));
+        format!("{given} are no such values of {}", method.text())
+    })?;
+    Ok(words.into_iter().map(Value::Integer).collect())
 }
 
 /// Reads `text`; `model` overrides the one in the header. Errors begin with the number of the line.
@@ -188,7 +215,9 @@ fn record(number: usize, line: &str, model: Spec) -> Result<Record, String> {
             return Err(at(number + 1, error));
         }
     };
-    let (args, results) = (values(line.args), values(line.results));
+    let args = args_of(op, &line.args).map_err(|error| at(number + 1, &error))?;
+    let results = results_of(op, line.status, &line.results);
+    let results = results.map_err(|error| at(number + 1, &error))?;
     let OperationLine { thread: client, status, start, shared, .. } = line;
     Ok(Record { client, line: number + 1, op, status, args, results, start, end, shared })
 }
@@ -216,16 +245,18 @@ fn events_of<'a>(
     for (number, line) in lines {
         let EventLine { event, client_id, op_id } = parse(number, line)?;
         let call = (client_id, op_id);
-        let finish = |pairs: &mut Pairs, status, results| {
-            let pending = pairs.pending(client_id, op_id).map(|_| ());
-            pending.map(|()| pairs.finish(client_id, status, results))
+        let finish = |pairs: &mut Pairs, status, results: &[Json]| {
+            let op = pairs.pending(client_id, op_id)?.op;
+            pairs.finish(client_id, status, results_of(op, status, results)?);
+            Ok(())
         };
         let taken = match event {
             Event::Start { op: name, args } => {
-                op(&name, model).and_then(|op| pairs.start(call, number + 1, op, values(args)))
+                let op = op(&name, model).map_err(|error| at(number + 1, &error))?;
+                args_of(op, &args).and_then(|args| pairs.start(call, number + 1, op, args))
             }
-            Event::Finish { status, results } => finish(&mut pairs, status, values(results)),
-            Event::Unknown => finish(&mut pairs, Status::Unknown, Vec::new()),
+            Event::Finish { status, results } => finish(&mut pairs, status, &results),
+            Event::Unknown => finish(&mut pairs, Status::Unknown, &[]),
         };
         taken.map_err(|error| at(number + 1, &error))?;
     }
@@ -251,7 +282,7 @@ pub fn write(history: &History, model: &str, interner: &Interner) -> String {
 
 fn operation_line(history: &History, id: OperationId, shared: bool, interner: &Interner) -> String {
     let operation = history.operation(id);
-    let (args, results) = scalars(history, id, interner);
+    let (args, results) = shown_values(history, id, interner);
     json(&OperationLine {
         thread: history.threads[id.thread as usize].client,
         op: name(operation.op),
@@ -272,7 +303,7 @@ pub fn write_events(history: &History, model: &str, interner: &Interner) -> Stri
         let operation = history.operation(id);
         let next = numbers.len() as u64;
         let op_id = *numbers.entry(id).or_insert(next);
-        let (args, results) = scalars(history, id, interner);
+        let (args, results) = shown_values(history, id, interner);
         let event = match is_response {
             false => Event::Start { op: name(operation.op), args },
             true => Event::Finish { status: operation.status, results },
@@ -297,18 +328,22 @@ fn name(op: Op) -> String {
 }
 
 /// Arguments and results, with the pieces of each string joined.
-fn scalars(history: &History, id: OperationId, interner: &Interner) -> (Vec<Scalar>, Vec<Scalar>) {
+fn shown_values(history: &History, id: OperationId, interner: &Interner) -> (Vec<Json>, Vec<Json>) {
     let (args, results) = (history.args(id), history.results(id));
-    let one = |value: &i64| Scalar::from(interner.value(*value));
-    let text = |values: &[i64]| Scalar::Text(interner.joined(values));
+    let one = |value: &i64| of_scalar(interner.value(*value));
+    let text = |values: &[i64]| Json::String(interner.joined(values));
+    let status = history.operation(id).status;
     match history.operation(id).op {
-        Op::KvGet if history.operation(id).status == Status::Ok => {
-            (vec![one(&args[0])], vec![text(results)])
+        Op::KvGet if status == Status::Ok => (vec![one(&args[0])], vec![text(results)]),
+        Op::Method(method) => {
+            let of_result = match status {
+                Status::Failed => &[Type::String],
+                _ => std::slice::from_ref(method.result()),
+            };
+            // A history holds no other words.
+            let typed = |types, words| typed::write(types, words).unwrap_or_default();
+            (typed(method.arguments(), args), typed(of_result, results))
         }
-        Op::Method(_) => (
-            args.iter().map(|word| Scalar::Integer(*word)).collect(),
-            results.iter().map(|word| Scalar::Integer(*word)).collect(),
-        ),
         Op::KvPut | Op::KvAppend => (vec![one(&args[0]), text(&args[1..])], Vec::new()),
         _ => (args.iter().map(one).collect(), results.iter().map(one).collect()),
     }

@@ -13,6 +13,9 @@
 //! - `s2`: Reads and writes the logs of S2's `collect-history`.
 //! - `transactions`: Decodes transactions of Jepsen, whose events invoke or complete a whole
 //!   transaction.
+//! - `typed`: Values of methods as JSON, by their types: `true`, `7`, `"key"`, `null` (none), `[1,
+//!   2]` (lists, sets, tuples), `[["a", 1]]` (maps), `{"x": 1}` (records), `[0, 7]` (the number of
+//!   a variant's choice, and its value).
 //! - `values`: Interns the values of other tools' histories that are not integers.
 
 pub mod edn;
@@ -22,6 +25,7 @@ pub mod jsonl;
 pub mod omnilink;
 pub mod s2;
 mod transactions;
+mod typed;
 pub mod values;
 
 use std::fs::File;

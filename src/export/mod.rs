@@ -36,6 +36,7 @@ pub use issue::Versions;
 pub use search::TrialResult;
 
 use crate::adapter::compile::{Language, WRAPPED};
+use crate::adapter::sources::HEADERS;
 use crate::core::plan::{Engine, Plan, quoted};
 use crate::finding::interleaving::Interleaving;
 use crate::finding::{Failure, Stored};
@@ -172,11 +173,13 @@ impl<'a> Material<'a> {
             );
         }
         let source = Source::read(&build.adapter)?;
-        let of_language: &[&str] = match Language::from_path(&build.adapter)? {
-            Language::C => &["interlap.h", "interlap_c.h"],
-            Language::Cpp => &["interlap.h", "interlap.hpp", "interlap_operations.hpp"],
+        let language = Language::from_path(&build.adapter)?;
+        let is_of_language = |name: &&str| match language {
+            Language::C => name.ends_with(".h"),
+            Language::Cpp => *name != "interlap_c.h",
         };
-        let contract = of_language.iter().map(|name| -> Result<Written> {
+        let headers = HEADERS.into_iter().filter(is_of_language);
+        let contract = headers.map(|name| -> Result<Written> {
             let text = std::fs::read_to_string(build.contract.join(name))?;
             Ok((Path::new(CONTRACT).join(name), text))
         });

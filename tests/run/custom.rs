@@ -76,12 +76,15 @@ fn a_finding_is_shrunk_replayed_and_explained() {
     let page = read(finding.join("page.html"));
     let data = page.split("\"strings\":").nth(1).expect("the page has its data");
     assert!(data.starts_with('{') && data.contains(r#""throws Closed""#), "{}", &data[..200]);
-    // A file of the history has signatures and words, and is read again. It has no runs.
+    // A file of the history has signatures and typed values, and is read again. It has no runs.
     for to in ["jsonl", "events"] {
         let file = finding.join("trace.mpk");
         let history =
             tool.call("convert --to").arg(to).arg(&file).expect(0, &["send(string) -> bool"]);
+        assert!(history.out.contains(r#""results":["Closed"]"#), "{}", history.out);
         let text = tool.write("history", &history.out);
+        let again = tool.call("convert --to").arg(to).arg(&text).expect(0, &[]);
+        assert_eq!(again.out, history.out);
         tool.call("check").arg(&text).expect(3, &["the calls were not made one at a time"]);
     }
 }
