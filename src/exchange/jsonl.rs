@@ -9,6 +9,8 @@
 //! {"thread": 1, "op": "dequeue", "start": 20, "end": null, "status": "pending"}
 //! ```
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -60,14 +62,14 @@ struct OperationLine {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EventLine {
-    event: Event,
+    event: EventOf,
     client_id: u32,
     op_id: u64,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-enum Event {
+enum EventOf {
     Start {
         op: String,
         #[serde(default)]
@@ -151,15 +153,8 @@ pub fn read(text: &str, model: Option<Spec>) -> Result<Imported, String> {
     let mut named = None;
     let (mut drained, mut drain) = (false, None);
     if let Some((number, line)) = lines.peek().filter(|(_, line)| line.contains("\"interlap\"")) {
-        let header: Header = parse(*number, line)?;
-        if header.interlap != FORMAT_VERSION {
-            let version = header.interlap;
-            let error = format!("version {version} of the format; expected {FORMAT_VERSION}");
-            return Err(at(*number + 1, &error));
-        }
-        let spec = header.model.map(|model| model.parse::<Spec>()).transpose();
-        named = spec.map_err(|error| at(*number + 1, &error))?;
-        (drained, drain) = (header.drained, header.drain);
+        let (model, header) = header_of(*number, line)?;
+        (named, drained, drain) = (model, header.drained, header.drain);
         lines.next();
     }
     let model = model.or(named).ok_or("the file names no model; name one with --model")?;
@@ -170,6 +165,18 @@ pub fn read(text: &str, model: Option<Spec>) -> Result<Imported, String> {
     };
     (imported.history.drained, imported.history.drain) = (drained, drain);
     Ok(imported)
+}
+
+/// The first line, and the model that it names.
+fn header_of(number: usize, line: &str) -> Result<(Option<Spec>, Header), String> {
+    let header: Header = parse(number, line)?;
+    if header.interlap != FORMAT_VERSION {
+        let version = header.interlap;
+        let error = format!("version {version} of the format; expected {FORMAT_VERSION}");
+        return Err(at(number + 1, &error));
+    }
+    let spec = header.model.as_deref().map(str::parse::<Spec>).transpose();
+    Ok((spec.map_err(|error| at(number + 1, &error))?, header))
 }
 
 fn parse<'a, T: Deserialize<'a>>(number: usize, line: &'a str) -> Result<T, String> {
@@ -251,16 +258,116 @@ fn events_of<'a>(
             Ok(())
         };
         let taken = match event {
-            Event::Start { op: name, args } => {
+            EventOf::Start { op: name, args } => {
                 let op = op(&name, model).map_err(|error| at(number + 1, &error))?;
                 args_of(op, &args).and_then(|args| pairs.start(call, number + 1, op, args))
             }
-            Event::Finish { status, results } => finish(&mut pairs, status, &results),
-            Event::Unknown => finish(&mut pairs, Status::Unknown, &[]),
+            EventOf::Finish { status, results } => finish(&mut pairs, status, &results),
+            EventOf::Unknown => finish(&mut pairs, Status::Unknown, &[]),
         };
         taken.map_err(|error| at(number + 1, &error))?;
     }
     Imported::from_records(&pairs.records(), None, Some(model))
+}
+
+/// An invocation or a response, as a checker takes it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    Call { client: u32, op: Op, args: Vec<i64> },
+    Return { client: u32, status: Status, results: Vec<i64> },
+}
+
+/// Reads events line by line, while they are written.
+pub struct EventReader {
+    model: Option<Spec>,
+    drained: bool,
+    interner: Interner,
+    /// Lines read so far.
+    number: usize,
+    /// The call of each client that is under way: its number and operation.
+    open: HashMap<u32, (u64, Op)>,
+}
+
+impl EventReader {
+    /// `model` overrides the one in the first line.
+    pub fn new(model: Option<Spec>) -> EventReader {
+        let (interner, open) = (Interner::default(), HashMap::new());
+        EventReader { model, drained: false, interner, number: 0, open }
+    }
+
+    pub fn model(&self) -> Option<Spec> {
+        self.model
+    }
+
+    pub fn drained(&self) -> bool {
+        self.drained
+    }
+
+    pub fn into_interner(self) -> Interner {
+        self.interner
+    }
+
+    /// An error about the line that was read last.
+    pub fn at(&self, error: &str) -> String {
+        at(self.number, error)
+    }
+
+    /// The event in the next line; none in a first one that names the model, and in empty ones.
+    ///
+    /// # Errors
+    /// In words, with the number of the line.
+    pub fn line(&mut self, line: &str) -> Result<Option<Event>, String> {
+        self.number += 1;
+        if line.trim().is_empty() {
+            return Ok(None);
+        }
+        if self.number == 1 && line.contains("\"interlap\"") {
+            let (model, header) = header_of(0, line)?;
+            (self.model, self.drained) = (self.model.or(model), header.drained);
+            return Ok(None);
+        }
+        let EventLine { event, client_id, op_id } = parse(self.number - 1, line)?;
+        let taken = self.event(event, (client_id, op_id));
+        taken.map(Some).map_err(|error| self.at(&error))
+    }
+
+    fn event(&mut self, event: EventOf, (client, call): (u32, u64)) -> Result<Event, String> {
+        let model = self.model.ok_or("the events name no model; name one with --model")?;
+        if model.kind.family() == Family::Kv {
+            return Err(
+                "strings are told apart by the whole file: check it when it is written".into()
+            );
+        }
+        let finish = |open: &mut HashMap<u32, (u64, Op)>| match open.remove(&client) {
+            Some((known, op)) if known == call => Ok(op),
+            Some((known, _)) => Err(format!(
+                "the end of operation {call} of client {client}, whose operation {known} is under \
+                 way"
+            )),
+            None => Err(format!("client {client} ends an operation that it did not start")),
+        };
+        match event {
+            EventOf::Start { op: name, args } => {
+                let op = op(&name, model)?;
+                self.open.insert(client, (call, op));
+                let args = self.numbers(&args_of(op, &args)?)?;
+                Ok(Event::Call { client, op, args })
+            }
+            EventOf::Finish { status, results } => {
+                let op = finish(&mut self.open)?;
+                let results = self.numbers(&results_of(op, status, &results)?)?;
+                Ok(Event::Return { client, status, results })
+            }
+            EventOf::Unknown => {
+                finish(&mut self.open)?;
+                Ok(Event::Return { client, status: Status::Unknown, results: Vec::new() })
+            }
+        }
+    }
+
+    fn numbers(&mut self, values: &[Value]) -> Result<Vec<i64>, String> {
+        values.iter().map(|value| self.interner.id(value)).collect()
+    }
 }
 
 /// The history as text that [`read`] accepts.
@@ -298,15 +405,15 @@ fn operation_line(history: &History, id: OperationId, shared: bool, interner: &I
 /// The history as a list of events, which [`read`] accepts as well.
 pub fn write_events(history: &History, model: &str, interner: &Interner) -> String {
     let mut text = header(history, model);
-    let mut numbers = std::collections::HashMap::new();
+    let mut numbers = HashMap::new();
     for HistoryEvent { id, client, is_response } in events::events_in_order(history) {
         let operation = history.operation(id);
         let next = numbers.len() as u64;
         let op_id = *numbers.entry(id).or_insert(next);
         let (args, results) = shown_values(history, id, interner);
         let event = match is_response {
-            false => Event::Start { op: name(operation.op), args },
-            true => Event::Finish { status: operation.status, results },
+            false => EventOf::Start { op: name(operation.op), args },
+            true => EventOf::Finish { status: operation.status, results },
         };
         text += &json(&EventLine { event, client_id: client, op_id });
     }

@@ -31,8 +31,8 @@ fn structures_of_no_family_are_not_accused() {
 #[test]
 #[ignore = "takes minutes: make test-long"]
 fn structures_of_no_family_are_not_accused_in_many_rounds() {
-    are_not_accused(&STRUCTURES, 100_000);
-    are_not_accused(&OTHERS, 100_000);
+    are_not_accused(&STRUCTURES, 30_000);
+    are_not_accused(&OTHERS, 30_000);
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod exporting;
 mod exporting_faults;
 mod fake;
 mod fault;
+mod following;
 mod free_rounds;
 mod growth;
 mod harmful_targets;

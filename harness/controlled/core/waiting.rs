@@ -4,6 +4,7 @@
 use super::pace;
 use super::shared::SHARED;
 use super::variables::{ENGINE, Status};
+use super::wait_kinds::Woken;
 use super::wakeups::{each, has_signal, unblock};
 
 /// Sets whether the thread that makes the structure, which waits, goes on where no other can.
@@ -25,7 +26,7 @@ pub(super) fn nobody_goes_on(report: fn() -> !) {
         report();
     }
     hold(callers());
-    unblock(e.callers.get(), super::wait_kinds::Woken::Up);
+    unblock(e.callers.get(), Woken::Up);
 }
 
 /// The threads that can run, and may.
@@ -52,10 +53,11 @@ fn hold(threads: u64) {
     ENGINE.held.set(threads);
 }
 
-/// Of the callers only this one runs from now on, and what was done in vain is forgotten.
+/// Of the callers only this one runs from now on. That threads were stuck before is forgotten.
 pub fn let_run(caller: usize) {
     let e = &ENGINE;
     hold(callers() & !(1 << caller));
+    e.stuck.set(false);
     e.threads[caller].idle.set(0);
     for last in [&SHARED.changed_at, &e.boundary_at] {
         last.set(SHARED.step.get());
@@ -66,6 +68,7 @@ pub fn let_run(caller: usize) {
 /// All callers run from now on.
 pub fn let_all_run() {
     hold(0);
+    ENGINE.stuck.set(false);
 }
 
 /// Whether the caller would go on if it ran: it was woken, or is not blocked at all.

@@ -30,8 +30,8 @@ use crate::workload::Shape;
 /// Orders of one round at most: a round that needs more is not decided.
 const ORDERS_MAX: usize = 512;
 
-/// Steps in vain after which a call that is made alone waits: it looks at the same places again and
-/// again.
+/// Steps in vain after which a call that is made alone is first taken to wait: it looks at the same
+/// places again and again. A violation must stand where that takes as many as a livelock.
 const STEPS_MAX: u64 = 1 << 14;
 
 /// The numbers of structures that are called one call at a time begin here.
@@ -58,6 +58,9 @@ pub struct Alone<'a> {
     reader: RoundReader,
     /// Structures made so far: each has a number that no round has, in case it names files.
     structures: u32,
+    steps_max: u64,
+    /// Some call waited in vain.
+    in_vain: bool,
     /// Threads of the target outlived one of the runs.
     pub left_running: bool,
 }
@@ -66,7 +69,8 @@ impl<'a> Alone<'a> {
     pub fn new(job: &'a Job, target: &'a Target, kind: Kind) -> Alone<'a> {
         let (plan, reader) = (job.plan.clone(), RoundReader::new(&target.methods));
         let of_model = kind == Kind::Class;
-        Alone { job, target, of_model, plan, reader, structures: 0, left_running: false }
+        let (structures, steps_max, in_vain, left_running) = (0, STEPS_MAX, false, false);
+        Alone { job, target, of_model, plan, reader, structures, steps_max, in_vain, left_running }
     }
 
     /// Decides a round that came to its end, though calls may wait for ever. Leaves in `history`
@@ -91,6 +95,27 @@ impl<'a> Alone<'a> {
         if shape.sequential && !self.of_model {
             self.are_the_same(shape.round, order, area)?;
         }
+        self.steps_max = match libraries::are_all_instrumented() {
+            true => STEPS_MAX,
+            false => u64::MAX,
+        };
+        self.in_vain = false;
+        let verdict = self.search((shape.round, history), (model, limits), order, area)?;
+        if !self.in_vain || !matches!(verdict, Verdict::Violation(_)) {
+            return Ok(verdict);
+        }
+        self.steps_max = u64::MAX;
+        self.search((shape.round, history), (model, limits), order, area)
+    }
+
+    /// Makes the calls in orders until the history is decided, or too many were tried.
+    fn search(
+        &mut self,
+        (round, history): (u64, &mut History),
+        (model, limits): (&Model, &Limits),
+        order: Order,
+        area: &mut Area,
+    ) -> Result<Verdict, String> {
         let (mut runs, mut wanted, mut made) = (SequentialRuns::default(), vec![Vec::new()], 0);
         let mut batch = 2;
         loop {
@@ -98,7 +123,7 @@ impl<'a> Alone<'a> {
             for begun in wanted.drain(..) {
                 if made < most && (begun.is_empty() || !runs.has(&begun)) {
                     let order = Order { begun: &begun, ..order };
-                    runs.add(self.run((shape.round, Unlike::default()), order, area)?);
+                    runs.add(self.run((round, Unlike::default()), order, area)?);
                     made += 1;
                 }
             }
@@ -145,9 +170,7 @@ impl<'a> Alone<'a> {
         let policy = Policy::Turns(Vec::new());
         current_round::set(round, &policy);
         let mut settings = prepare(self.job, &shape, &policy);
-        if libraries::are_all_instrumented() {
-            settings.steps_max = settings.steps_max.min(STEPS_MAX);
-        }
+        settings.steps_max = settings.steps_max.min(self.steps_max);
         (settings.time, settings.seed) = (unlike.time, settings.seed ^ unlike.seed);
         if unlike.seed != 0 {
             environment::reset(settings.seed);
@@ -159,6 +182,7 @@ impl<'a> Alone<'a> {
         let run = Run { directory, number, order, may_wait: true, heap_first: unlike.heap };
         let done = round::run(self.target, area, &shape, run, settings)?;
         self.left_running |= done.counted.left_running > 0;
+        self.in_vain |= done.turns.iter().any(|turn| turn.came_to == CameTo::WaitInVain);
         let none = &mut History::default();
         let history = self.reader.read(shape.threads, true, area).unwrap_or(none);
         Ok(answers(&self.plan, history, &done))
@@ -208,7 +232,7 @@ fn answers(plan: &Plan, history: &History, done: &Done) -> Vec<SequentialCall> {
         let Call { op, args, .. } = calls[client as usize].get(index as usize)?;
         let made = &mut returned[client as usize];
         let (status, results) = match turn.came_to {
-            CameTo::Wait => (Status::Pending, Vec::new()),
+            CameTo::Wait | CameTo::WaitInVain => (Status::Pending, Vec::new()),
             CameTo::WrongAnswer => (Status::Unknown, Vec::new()),
             CameTo::Return => {
                 let thread = history.threads.iter().find(|thread| thread.client == client)?;

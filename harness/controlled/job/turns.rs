@@ -43,7 +43,10 @@ pub struct Turn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CameTo {
     Return,
+    /// Until another thread wakes it.
     Wait,
+    /// As it looked in vain for what another call does, or was refused.
+    WaitInVain,
     /// The model says that the answer is wrong. There are no more turns then.
     WrongAnswer,
 }
@@ -211,7 +214,8 @@ impl<'a> Turns<'a> {
             _ => Some(Waits::Blocked),
         });
         let came_to = match (own.waits.get(), self.ended.get()) {
-            (Some(_), _) => CameTo::Wait,
+            (Some(Waits::Blocked), _) => CameTo::Wait,
+            (Some(Waits::InVain(_)), _) => CameTo::WaitInVain,
             (None, Some(Ended::Wrong)) => CameTo::WrongAnswer,
             (None, _) => CameTo::Return,
         };

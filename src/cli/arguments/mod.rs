@@ -116,6 +116,7 @@ Examples:
   interlap check store/latest/history.edn             of Jepsen or Knossos
   interlap check etcd_000.log                         lines of Jepsen's log
   interlap check traces/ --model map                  a directory of OmniLink's logs
+  my_test | interlap check --follow - --model fifo    events, while they are written
 
 JSON Lines have one operation a line; docs/histories.md describes every format:
   {\"thread\": 0, \"op\": \"enqueue\", \"args\": [7], \"start\": 10, \"end\": 14}
@@ -404,6 +405,10 @@ pub struct Convert {
 pub struct Check {
     #[command(flatten)]
     pub source: Source,
+    /// Judge events (JSON Lines) while they are written, and end with the first response that no
+    /// order explains; FILE may be -: standard input
+    #[arg(long)]
+    pub follow: bool,
     /// Most configurations that the general search holds at once
     #[arg(long, value_name = "N", default_value_t = 1 << 20)]
     pub configurations: usize,

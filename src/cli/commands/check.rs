@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::ci::Reports;
 use super::source::{self, RecordedHistory};
-use super::{page, print_json, stop_flag};
+use super::{follow, page, print_json, stop_flag};
 use crate::check::{self, Limits, NotShown, Partials, Verdict, Weaker, Witness};
 use crate::cli::arguments;
 use crate::core::history::OperationId;
@@ -58,16 +58,23 @@ pub fn run(args: &arguments::Check, out: &mut Output) -> Result<Outcome> {
 fn check(args: &arguments::Check, reports: &Reports, out: &mut Output) -> Result<Outcome> {
     let file = args.source.file.display();
     let deadline = args.duration.and_then(|most| TimeLimit::from_now(most).end());
-    let (histories, truncated) = source::read(&args.source)?;
     let limits = limits(args, deadline)?;
+    let (histories, truncated) = match args.follow {
+        true => (vec![follow::read(&args.source, &limits)?], None),
+        false => {
+            let (histories, truncated) = source::read(&args.source)?;
+            (histories.into_iter().map(|recorded| (recorded, None)).collect(), truncated)
+        }
+    };
     // A page that cannot be written is an error before a long check.
     args.html.as_deref().map(page::touch).transpose()?;
     let mut outcome = Outcome::NothingFound;
     let (mut all, mut runs, mut shown) = (Vec::new(), Vec::new(), None::<page::Checked>);
-    for recorded in &histories {
+    for (recorded, judged) in &histories {
         let started = Instant::now();
         let model = recorded.known_model()?;
-        let verdict = check::check(&recorded.history, &model, &limits);
+        let judge = || check::check(&recorded.history, &model, &limits);
+        let verdict = judged.clone().unwrap_or_else(judge);
         let partials = longest(recorded, model, &verdict, &limits);
         let weaker = match &verdict {
             Verdict::Violation(_) => check::weaker(&recorded.history, &model, &limits),

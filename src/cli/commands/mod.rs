@@ -12,6 +12,8 @@
 //!   table.
 //! - `export`: `interlap export`: writes a directory with a reproducer, its README and a bug
 //!   report.
+//! - `follow`: `interlap check --follow`: reads a history while it is written, and ends with the
+//!   first response that no order explains.
 //! - `fuzz`: `interlap fuzz`: makes a plan of the command line, runs it, shrinks its findings and
 //!   prints a summary.
 //! - `list`: `interlap targets`, `new` and `doctor`: lists the bundled targets, writes a template
@@ -43,6 +45,7 @@ mod cross_engine;
 mod debug;
 mod explain;
 mod export;
+mod follow;
 mod fuzz;
 mod list;
 mod merge;
