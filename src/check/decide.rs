@@ -6,6 +6,7 @@
 use std::cell::OnceCell;
 use std::fmt::Debug;
 
+use super::consistency;
 use super::data::scope::{is_stream, refuse};
 use super::data::values::{AddedTwice, Values};
 use super::exact::removals::{Broken, any_bulk, any_open};
@@ -257,6 +258,9 @@ impl Explains<History> for Spec {
     fn verdict(&self, history: &History, limits: &Limits) -> Verdict {
         match refuse(history, self) {
             Some(refusal) => Verdict::Inconclusive(refusal),
+            None if !self.is_linearizable() && !self.kind.is_run() => {
+                consistency::check(history, self, limits)
+            }
             None => Case { history, spec: self, limits, values: OnceCell::new() }.decide(),
         }
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::data::values::added_by;
 use crate::core::history::{History, OperationId};
 use crate::core::operation::Status;
-use crate::model::Expected;
+use crate::model::{Consistency, Expected};
 
 /// Why no order explains the operations of a witness. They are those of the history that was
 /// checked.
@@ -182,6 +182,8 @@ pub enum OfSearch {
         /// Of an operation that reads a range: how many keys were in it at least.
         keys_min: Option<i64>,
     },
+    /// Of all operations.
+    NoSuchOrder(Consistency),
     /// Of the operations on a key.
     OfKey {
         failed: OperationId,

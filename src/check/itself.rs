@@ -1,6 +1,7 @@
 //! Checks a history against the structure itself, or a class beside it: by the general search over
 //! the orders in which its calls were made one at a time.
 
+use super::consistency;
 use super::search::history::{run, unexplained};
 use super::search::steps::Steps;
 use super::undecided::Undecided;
@@ -16,12 +17,13 @@ pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
         return Verdict::Inconclusive(Undecided::NotRunAlone);
     };
     let steps = Steps::new(history, spec, None);
-    let itself = Itself::new(history);
+    let itself = Itself::new(history, spec);
     let (verdict, asked) = runs.while_asked(|| match all_wait(history) {
         Some(first) if !itself.may_wait_at_once() => {
             Verdict::Violation(unexplained(first, Vec::new()))
         }
         Some(_) => Verdict::Consistent,
+        None if !spec.is_linearizable() => consistency::check(history, spec, limits),
         None => run(history, spec, &steps, &itself, limits),
     });
     match verdict {

@@ -3,6 +3,8 @@
 //!
 //! Its parts:
 //!
+//! - `consistency`: Judges histories that other orders may explain than those of linearizability:
+//!   sequential and quiescent consistency.
 //! - `data/`: What all checkers share: the events of a history in the order of time, numbers for
 //!   values, collections that are fast while they are small, and the witnesses of several checkers.
 //! - `decide`: Chooses the checker for a history: one row for each kind of model.
@@ -24,6 +26,7 @@
 //! - `verdict`: The answer of a check, its witness, and what a check may spend.
 //! - `weaker`: Says which weaker promises allow a history that a model does not.
 
+mod consistency;
 mod data;
 mod decide;
 mod evidence;
@@ -55,4 +58,4 @@ pub use online::window::{Online, OnlineViolation};
 pub use sequential::sequential;
 pub use undecided::{Exhausted, Undecided};
 pub use verdict::{Explains, Limits, Verdict, Witness};
-pub use weaker::{Weaker, weaker};
+pub use weaker::weaker;

@@ -26,6 +26,12 @@ pub enum Undecided {
     NotRunAlone,
     /// The structure was not called in some orders that may explain the history.
     OrdersNotRun,
+    /// Calls share timeboxes, so the order of a thread's own is not known.
+    OrderUnknown,
+    /// Some value was added twice, and which thread added one that was taken is not known.
+    ProducersUnknown,
+    /// Only linearizability is judged while a history goes on.
+    NotOnline,
     /// A history of one thread has several.
     SeveralThreads,
     /// A commit may have had any timestamp.

@@ -1,10 +1,7 @@
 //! Says which weaker promises allow a history that a model does not.
 
-use serde::{Deserialize, Serialize};
-
 use super::decide::{check, is_judged_as_pool};
 use super::exact::sizes::any_count;
-use super::search::program_order::is_sequentially_consistent;
 use super::verdict::{Limits, Verdict};
 use crate::core::history::History;
 use crate::model::Spec;
@@ -22,20 +19,10 @@ const LIMITS: Limits = Limits {
 /// Longer histories are not checked a dozen times more.
 const OPERATIONS_MAX: usize = 1 << 16;
 
-/// A promise that is weaker than a model.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Weaker {
-    Model(Spec),
-    /// The same model, but operations of different threads may take effect in any order, whatever
-    /// their timeboxes.
-    SequentialConsistency,
-}
-
 /// The least weak of these that allow the history: models of the same kind, or else of another one,
-/// and sequential consistency. What `limits` or those of a promise leave undecided is not named,
-/// nor is anything of a very long history.
-pub fn weaker(history: &History, spec: &Spec, limits: &Limits) -> Vec<Weaker> {
+/// and the same model of which more orders may explain it. What `limits` or those of a promise
+/// leave undecided is not named, nor is anything of a very long history.
+pub fn weaker(history: &History, spec: &Spec, limits: &Limits) -> Vec<Spec> {
     if history.len() > OPERATIONS_MAX {
         return Vec::new();
     }
@@ -53,11 +40,9 @@ pub fn weaker(history: &History, spec: &Spec, limits: &Limits) -> Vec<Weaker> {
             models.push(weaker);
         }
     }
-    let mut all: Vec<Weaker> = models.into_iter().map(Weaker::Model).collect();
     // Of calls that share timeboxes the threads do not show the program order.
-    let shows_order = !history.has_blocks();
-    if shows_order && is_sequentially_consistent(history, spec, &limits) == Some(true) {
-        all.push(Weaker::SequentialConsistency);
-    }
-    all
+    let orders = if history.has_blocks() { Vec::new() } else { spec.weaker_orders() };
+    let is_allowed = |spec: &Spec| check(history, spec, &limits) == Verdict::Consistent;
+    models.extend(orders.into_iter().filter(is_allowed));
+    models
 }

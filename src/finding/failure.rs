@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::interleaving::{Call, Memory, Place};
 use super::locations::Occurrence;
-use crate::check::{Explanation, Partials, Weaker};
+use crate::check::{Explanation, Partials};
 use crate::core::history::{History, OperationId};
 use crate::core::operation::Status;
+use crate::model::Spec;
 use crate::process::fault::{Exception, Fault, FaultKind, Hang};
 use crate::trace::area::Stage;
 use crate::trace::frame::{Deed, When, Who};
@@ -25,9 +26,9 @@ pub enum Failure {
         /// How far the history can be explained; none if the violation is not one of order.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         partials: Option<Box<Partials>>,
-        /// The promises weaker than the model's that allow the history.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        weaker: Vec<Weaker>,
+        /// The models that promise less than the model, and allow the history.
+        #[serde(default, rename = "allowed_by", skip_serializing_if = "Vec::is_empty")]
+        weaker: Vec<Spec>,
     },
     /// The target ended its process, hangs, or misused memory.
     Fault {

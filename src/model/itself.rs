@@ -8,7 +8,7 @@
 //! it goes on. The later ones are part of the step of the call that came before them. A call that
 //! answers that nothing was done, where it may at any time, has no step or that of any other.
 
-use super::{Call, Expect, Expected, Model};
+use super::{Call, Expect, Expected, Model, Spec};
 use crate::core::history::{History, NEVER, Operation, OperationId};
 use crate::core::operation::{Op, Status};
 use crate::core::sequential_runs::{Beginning, ClientCall, SequentialCall, SequentialRuns};
@@ -18,6 +18,9 @@ use crate::core::words::{self, number};
 pub struct Itself<'a> {
     history: &'a History,
     runs: &'a SequentialRuns,
+    /// Whether an order must keep what returned before what was called; otherwise only the order of
+    /// each thread.
+    is_linearizable: bool,
 }
 
 /// How far a thread of the history is after a beginning.
@@ -30,10 +33,11 @@ struct Progress {
 }
 
 impl<'a> Itself<'a> {
-    pub fn new(history: &'a History) -> Itself<'a> {
+    pub fn new(history: &'a History, spec: &Spec) -> Itself<'a> {
         static NONE: std::sync::LazyLock<SequentialRuns> =
             std::sync::LazyLock::new(SequentialRuns::default);
-        Itself { history, runs: history.runs.as_deref().unwrap_or(&NONE) }
+        let runs = history.runs.as_deref().unwrap_or(&NONE);
+        Itself { history, runs, is_linearizable: spec.is_linearizable() }
     }
 
     /// Whether the history can end before its first return: all calls that there are wait.
@@ -82,10 +86,14 @@ impl<'a> Itself<'a> {
         calls.find(|id| of.waits || !self.is_spurious(*id))
     }
 
-    /// Whether a call that waits after this beginning had returned before `time`.
-    fn waits_too_long(&self, state: Beginning, time: u64) -> bool {
+    /// Whether a call that waits after this beginning must have returned before this one is made.
+    fn waits_too_long(&self, state: Beginning, call: OperationId) -> bool {
+        let start = self.history.operation(call).start;
         let end = |of: Progress| self.due(of).map_or(NEVER, |id| self.history.operation(id).end);
-        self.progress(state).any(|of| of.waits && end(of) < time)
+        self.progress(state).filter(|of| of.waits).any(|of| match self.is_linearizable {
+            true => end(of) < start,
+            false => of.thread == call.thread,
+        })
     }
 
     /// The calls that wait after this beginning and could go on.
@@ -151,7 +159,7 @@ impl<'a> Model<Call<'a>> for Itself<'_> {
     }
 
     fn step(&self, state: &Beginning, call: &Call<'a>, next: &mut Vec<Beginning>) {
-        if self.waits_too_long(*state, self.history.operation(call.id).start) {
+        if self.waits_too_long(*state, call.id) {
             return;
         }
         if let Some(after) = self.explained(*state, call.id) {

@@ -144,6 +144,21 @@ pub enum Bulk {
     Atomic,
 }
 
+/// Which orders of the operations may explain a history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Consistency {
+    /// Those in which an operation that returned before another was called comes first (Herlihy and
+    /// Wing, TOPLAS 1990).
+    Linearizable,
+    /// Those that keep the order of each thread's own operations, whatever the timeboxes (Lamport,
+    /// IEEE Transactions on Computers 1979).
+    Sequential,
+    /// Those that keep the order of operations between which no operation was under way (Aspnes,
+    /// Herlihy, Shavit, JACM 1994).
+    Quiescent,
+}
+
 /// A model as users name it: `kind[:option=value[,option=value...]]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -152,6 +167,7 @@ pub struct Spec {
     pub empty: Empty,
     pub bulk: Bulk,
     pub size: Size,
+    pub consistency: Consistency,
     /// For `fifo-relaxed`: a dequeue removes one of this many oldest values.
     pub k: u32,
 }
@@ -172,6 +188,12 @@ const SIZE: [(&str, Size); 4] =
 
 /// Most libraries promise no more of it.
 const DEFAULT_SIZE: Size = Size::Lone;
+
+const CONSISTENCY: [(&str, Consistency); 3] = [
+    ("linearizable", Consistency::Linearizable),
+    ("sequential", Consistency::Sequential),
+    ("quiescent", Consistency::Quiescent),
+];
 
 const BULK: [(&str, Bulk); 3] =
     [("element", Bulk::Element), ("run", Bulk::Run), ("atomic", Bulk::Atomic)];
@@ -272,6 +294,19 @@ impl Kind {
         matches!(self, Kind::Itself | Kind::Class)
     }
 
+    /// Whether orders of its operations are a matter of [`Consistency`], and of this one.
+    fn has_consistency(self, consistency: Consistency) -> bool {
+        match consistency {
+            Consistency::Linearizable => true,
+            Consistency::Sequential => self.family() != Family::Store,
+            // What is promised of each thread's operations says nothing where these have no order.
+            Consistency::Quiescent => {
+                let by_thread = matches!(self, Kind::FifoPerProducer | Kind::Deque);
+                self.family() != Family::Store && !by_thread && !self.is_run()
+            }
+        }
+    }
+
     fn has_bulk(self) -> bool {
         matches!(self, Kind::FifoPerProducer | Kind::Fifo)
     }
@@ -284,6 +319,7 @@ impl Spec {
             empty: kind.default_empty(),
             bulk: Bulk::Element,
             size: DEFAULT_SIZE,
+            consistency: Consistency::Linearizable,
             k: RELAXATION,
         }
     }
@@ -294,9 +330,16 @@ impl Spec {
         is_of_kind && (self.kind != Kind::Set || !op.reads_range())
     }
 
+    pub fn is_linearizable(&self) -> bool {
+        self.consistency == Consistency::Linearizable
+    }
+
     /// Whether calls that share timeboxes are judged without a search, by rules of the model or
     /// else as those of a pool, and show something: wide timeboxes hide what keys do.
     pub fn judges_blocks(&self) -> bool {
+        if !self.is_linearizable() {
+            return false;
+        }
         match self.kind {
             // No pool promises less.
             Kind::Pool | Kind::PriorityQueue => self.size < Size::Upper,
@@ -347,6 +390,13 @@ impl FromStr for Spec {
                     let found = BULK.iter().find(|(n, _)| *n == value);
                     (BULK.map(|(n, _)| n).to_vec(), found.map(|(_, bulk)| spec.bulk = *bulk))
                 }
+                "consistency" => {
+                    let mut choices = CONSISTENCY.to_vec();
+                    choices.retain(|(_, consistency)| kind.has_consistency(*consistency));
+                    let found = choices.iter().find(|(n, _)| *n == value);
+                    let found = found.map(|(_, consistency)| spec.consistency = *consistency);
+                    (choices.iter().map(|(n, _)| *n).collect(), found)
+                }
                 _ => return Err(format!("model {name} has no option '{key}'")),
             };
             if found.is_none() {
@@ -388,6 +438,9 @@ impl fmt::Display for Spec {
             let name = SIZE.iter().find(|(_, size)| *size == self.size).map(|(name, _)| *name);
             options.push(format!("size={}", name.expect("SIZE lists every strength")));
         }
+        if let Some((name, _)) = CONSISTENCY[1..].iter().find(|(_, c)| *c == self.consistency) {
+            options.push(format!("consistency={name}"));
+        }
         if self.k != default.k {
             options.push(format!("k={}", self.k));
         }
@@ -408,6 +461,8 @@ mod tests {
             "lifo:empty=none",
             "lifo:size=exact",
             "set",
+            "set:consistency=quiescent",
+            "self:consistency=sequential",
             "fifo-relaxed:k=7",
         ] {
             let spec: Spec = text.parse().expect(text);

@@ -1,6 +1,6 @@
 //! Lists the models that promise less than a model does.
 
-use super::{BULK, Bulk, EMPTY, Empty, Kind, SIZE, Size, Spec, empty_choices};
+use super::{BULK, Bulk, Consistency, EMPTY, Empty, Kind, SIZE, Size, Spec, empty_choices};
 
 impl Spec {
     /// Models each of which allows every history that this one allows. Those of its own kind come
@@ -17,8 +17,21 @@ impl Spec {
     /// Whether it is of the same kind and promises all that the other one does.
     pub fn includes(&self, other: &Spec) -> bool {
         let is_same = (self.kind, self.k) == (other.kind, other.k);
-        let is_same = is_same && self.size >= other.size;
+        let is_same = is_same && self.size >= other.size && self.orders_as(other);
         is_same && self.empty >= other.empty && strength(self.bulk) >= strength(other.bulk)
+    }
+
+    /// Whether it promises of the order all that the other one does.
+    fn orders_as(&self, other: &Spec) -> bool {
+        self.is_linearizable() || self.consistency == other.consistency
+    }
+
+    /// The same model, of which other orders may explain a history.
+    pub fn weaker_orders(&self) -> Vec<Spec> {
+        let with = |consistency| Spec { consistency, ..*self };
+        let mut all = vec![Consistency::Sequential, Consistency::Quiescent];
+        all.retain(|other| self.is_linearizable() && self.kind.has_consistency(*other));
+        all.into_iter().map(with).collect()
     }
 
     /// The models of the same kind that it includes.

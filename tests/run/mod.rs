@@ -5,6 +5,7 @@ mod bad_adapters;
 mod bad_targets;
 mod bugs;
 mod commands;
+mod consistencies;
 mod containers;
 mod controlled;
 mod controlled_environment;

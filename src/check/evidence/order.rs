@@ -56,6 +56,9 @@ pub fn order(history: &History, spec: &Spec, limits: &Limits) -> Result<Order, N
     if matches!(spec.kind, Kind::Snapshot | Kind::Serializable) {
         return Err(NotShown::Transactions);
     }
+    if !spec.is_linearizable() {
+        return Err(NotShown::OtherOrders);
+    }
     if history.len() > OPERATIONS_MAX {
         return Err(NotShown::TooLong(OPERATIONS_MAX));
     }

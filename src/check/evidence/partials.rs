@@ -83,6 +83,9 @@ pub fn partials(
     if matches!(spec.kind, Kind::Snapshot | Kind::Serializable) {
         return Err(NotShown::Transactions);
     }
+    if !spec.is_linearizable() {
+        return Err(NotShown::OtherOrders);
+    }
     as_far_as_run(history, spec, || of_parts(history, spec, witness, limits))
 }
 

@@ -51,6 +51,8 @@ pub enum NotShown {
     Before(Exhausted),
     /// Transactions have no one order.
     Transactions,
+    /// Other orders may explain the history than those of linearizability.
+    OtherOrders,
     /// An order is sought for at most so many operations.
     TooLong(usize),
     /// Some value was added twice.

@@ -105,6 +105,9 @@ pub fn search_trace(
     if matches!(spec.kind, Kind::Snapshot | Kind::Serializable) {
         return Err(NotShown::Transactions);
     }
+    if !spec.is_linearizable() {
+        return Err(NotShown::OtherOrders);
+    }
     as_far_as_run(history, spec, || trace_near(history, spec, partials, limits))
 }
 

@@ -118,7 +118,7 @@ impl Online {
             summarized: 0,
             floor: i64::MIN,
             found: None,
-            given_up: None,
+            given_up: (!spec.is_linearizable()).then_some(Undecided::NotOnline),
         }
     }
 

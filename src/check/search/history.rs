@@ -126,7 +126,7 @@ pub fn with_object<'a, T: Task<'a>>(history: &History, spec: &Spec, task: T) -> 
         Kind::Set | Kind::Map | Kind::Register => task.run(&Dictionary { initial }),
         Kind::FifoRelaxed => task.run(&counted(Relaxed { k: spec.k as usize }, spec)),
         Kind::RangeSet => task.run(&OrderedSet),
-        Kind::Itself | Kind::Class => task.run(&Itself::new(history)),
+        Kind::Itself | Kind::Class => task.run(&Itself::new(history, spec)),
         Kind::Kv => task.run(&Texts),
         Kind::Counter => task.run(&Counter),
         Kind::Log if crate::check::data::scope::is_stream(history, spec) => task.run(&Stream),

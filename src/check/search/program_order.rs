@@ -9,20 +9,25 @@ use crate::check::data::bits::Places;
 use crate::check::data::empty_answers::must_be_true;
 use crate::check::data::small::Few;
 use crate::check::data::values::Values;
-use crate::check::undecided::Exhausted;
+use crate::check::undecided::{Exhausted, Undecided};
 use crate::check::verdict::Limits;
 use crate::core::history::{History, OperationId};
 use crate::core::operation::Status;
-use crate::model::{Call, Expect, Kind, Spec};
+use crate::model::{Call, Expect, Spec};
 
-/// Whether there is such an order; none where that was not decided. Transactions have none.
-pub fn is_sequentially_consistent(history: &History, spec: &Spec, limits: &Limits) -> Option<bool> {
+/// Whether there is such an order. `spec` is none of transactions.
+pub fn is_sequentially_consistent(
+    history: &History,
+    spec: &Spec,
+    limits: &Limits,
+) -> Result<bool, Undecided> {
     let values = Values::from_history(history).ok();
     let steps = Steps::new(history, spec, values.as_ref());
-    if matches!(spec.kind, Kind::Snapshot | Kind::Serializable) || !steps.knows_producers() {
-        return None;
+    if !steps.knows_producers() {
+        return Err(Undecided::ProducersUnknown);
     }
-    with_object(history, spec, ProgramOrder { history, spec, steps: &steps, limits }).ok()
+    let decided = with_object(history, spec, ProgramOrder { history, spec, steps: &steps, limits });
+    decided.map_err(Undecided::Exhausted)
 }
 
 struct ProgramOrder<'a, 'b> {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::ci::Reports;
 use super::source::{self, RecordedHistory};
 use super::{follow, page, print_json, stop_flag};
-use crate::check::{self, Limits, NotShown, Partials, Verdict, Weaker, Witness};
+use crate::check::{self, Limits, NotShown, Partials, Verdict, Witness};
 use crate::cli::arguments;
 use crate::core::history::OperationId;
 use crate::core::outcome::Outcome;
@@ -35,9 +35,9 @@ struct Json {
     explanation: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     witness: Vec<OperationId>,
-    /// The weaker promises that allow it.
+    /// The weaker models that allow it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    weaker: Vec<Weaker>,
+    weaker: Vec<Spec>,
     #[serde(skip_serializing_if = "Option::is_none")]
     partials: Option<Value>,
 }

@@ -1,7 +1,6 @@
 //! Asks whether what was found is meant: where a weaker promise allows it, or where calls wait for
 //! values that nobody adds.
 
-use crate::check::Weaker;
 use crate::core::history::{History, OperationId};
 use crate::finding::interleaving::Call;
 use crate::finding::{Failure, FaultPlace, Stored};
@@ -39,21 +38,20 @@ fn of_model(model: &str) -> Option<String> {
 }
 
 /// What to ask where these weaker promises allow a history.
-pub fn of_weaker(weaker: &[Weaker]) -> Option<String> {
-    let models = weaker.iter().filter_map(|weaker| match weaker {
-        Weaker::Model(model) => Some(format!("`--model {model}`")),
-        Weaker::SequentialConsistency => None,
-    });
-    let models: Vec<String> = models.take(MODELS_MAX).collect();
-    let order = "some order that keeps each thread's own, but not which call of one thread \
-                 returned before a call of another was made";
-    let is_sequential = weaker.contains(&Weaker::SequentialConsistency);
-    let answer = match (&models[..], is_sequential) {
-        ([], false) => return None,
-        ([], true) => format!("Sequential consistency allows it: {order}."),
-        (models, false) => format!("{} allows it.", models.join(" or ")),
-        (models, true) => {
-            format!("{} allows it, and so does sequential consistency.", models.join(" or "))
+pub fn of_weaker(weaker: &[Spec]) -> Option<String> {
+    let (models, orders): (Vec<&Spec>, Vec<&Spec>) =
+        weaker.iter().partition(|model| model.is_linearizable());
+    let shown = |model: &&Spec| format!("`--model {model}`");
+    let models: Vec<String> = models.iter().take(MODELS_MAX).map(shown).collect();
+    let orders: Vec<String> = orders.iter().map(shown).collect();
+    let order = "some order explains it, but none in which what returned before a call comes first";
+    let answer = match (&models[..], &orders[..]) {
+        ([], []) => return None,
+        ([], orders) => format!("{} allows it: {order}.", orders.join(" or ")),
+        (models, []) => format!("{} allows it.", models.join(" or ")),
+        (models, orders) => {
+            let (models, orders) = (models.join(" or "), orders.join(" or "));
+            format!("{models} allows it, and so does {orders}.")
         }
     };
     Some(format!("Is this meant? {answer}"))

@@ -3,7 +3,7 @@
 use super::operations::Operations;
 use crate::check::{OfSearch, States};
 use crate::core::history::OperationId;
-use crate::model::Expected;
+use crate::model::{Consistency, Expected};
 
 impl Operations<'_> {
     pub fn search_reason(&self, reason: &OfSearch) -> String {
@@ -23,6 +23,10 @@ impl Operations<'_> {
                     self.still_under_way(under_way),
                     keys.unwrap_or_default()
                 )
+            }
+            OfSearch::NoSuchOrder(consistency) => {
+                let kept = kept_order(*consistency);
+                format!("No order of the operations that keeps {kept} explains all answers.")
             }
             OfSearch::OfKey { failed, under_way, unwritten, expected } => {
                 self.no_order_of_key(*failed, under_way, *unwritten, expected)
@@ -109,4 +113,13 @@ impl Operations<'_> {
 fn described(states: &States) -> String {
     let more = if states.are_more { " or others" } else { "" };
     states.described.join(" or ") + more
+}
+
+/// What an order must keep.
+fn kept_order(consistency: Consistency) -> &'static str {
+    match consistency {
+        Consistency::Linearizable => "what returned before what was called",
+        Consistency::Sequential => "the order of each thread's own",
+        Consistency::Quiescent => "those apart between which none was under way",
+    }
 }

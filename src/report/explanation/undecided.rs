@@ -28,6 +28,17 @@ pub fn reason(undecided: &Undecided) -> String {
              threads or fewer calls (--threads 3 --calls 4)"
                 .to_string()
         }
+        Undecided::OrderUnknown => {
+            "calls share timeboxes, so the order of each thread's own is not known".to_string()
+        }
+        Undecided::ProducersUnknown => {
+            "some value was added twice, and it is not known which thread added one that was taken"
+                .to_string()
+        }
+        Undecided::NotOnline => {
+            "only linearizability is judged while a history goes on: check shorter rounds"
+                .to_string()
+        }
         Undecided::SeveralThreads => {
             "the history has several threads, or its client went on after a call of unknown \
              outcome: check it as a concurrent history"
@@ -87,6 +98,7 @@ pub fn not_shown(why: &NotShown) -> String {
         NotShown::Transactions => {
             "transactions are judged by their snapshots, not by one order".to_string()
         }
+        NotShown::OtherOrders => "only orders of linearizability are shown".to_string(),
         NotShown::TooLong(most) => format!("an order is sought for at most {most} operations"),
         NotShown::AddedTwice => {
             "some value was added twice, so its steps cannot be told apart".to_string()
