@@ -229,18 +229,13 @@ inline std::map<std::string, said_of_method> &said_of_methods() {
 }
 
 template <class T, auto method, class... Said> bool say(const char *name, const Said &...said) {
-    auto words_of = [](const auto &one) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(one)>, arguments>)
-            return one.from.size();
-        else
-            return size_t(0);
-    };
-    const size_t wanted = call_of<T, method>::type::types().arguments.size();
-    const size_t given = (size_t(0) + ... + words_of(said));
     said_of_method &of = said_of_methods()[name];
     (of.say(said), ...);
+    const size_t wanted = call_of<T, method>::type::types().arguments.size();
+    const size_t given = of.from.size();
+    /* Where this is no signature, its text is in the error. */
     if (given != 0 && given != wanted)
-        of.from = {"(arguments: " + std::to_string(given) + " of " + std::to_string(wanted) + ")"};
+        of.answer = "(arguments: " + std::to_string(given) + " of " + std::to_string(wanted) + ")";
     return true;
 }
 
