@@ -27,7 +27,7 @@ struct Places {
     /// A set that may hold more than what was put in: then a round that makes progress looks like
     /// a livelock sooner, never the other way round.
     bits: UnsafeCell<[u64; BITS / 64]>,
-    /// The step of that change.
+    /// The step of that change, plain accesses aside.
     since: Cell<u64>,
     steps: Cell<u64>,
     /// The steps of them that looked at a new place.
@@ -75,7 +75,9 @@ pub(super) fn is_made(step: u64, since: u64, address: u64) -> bool {
 
 fn looks_at_new_places(address: u64) -> bool {
     let (e, places) = (&ENGINE, &PLACES);
-    if places.since.replace(SHARED.changed_at.get()) != SHARED.changed_at.get() {
+    // Plain accesses that are points move that step on, though they change nothing.
+    let changed_at = SHARED.changed_at.get().wrapping_sub(e.plain.get());
+    if places.since.replace(changed_at) != changed_at {
         // SAFETY: as for `Sync`.
         unsafe { (*places.bits.get()).fill(0) };
         places.forget_counts();

@@ -55,7 +55,7 @@ pub(super) struct Engine {
     pub(super) threads: [Thread; THREADS_MAX],
     pub(super) runnable: Cell<u64>,
     pub(super) blocked: Cell<u64>,
-    /// Callers that may not run, though they could.
+    /// Threads that may not run, though they could.
     pub(super) held: Cell<u64>,
     /// Whether the thread that makes the structure goes on where no other can.
     pub(super) watched: Cell<bool>,

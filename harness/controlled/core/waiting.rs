@@ -1,5 +1,5 @@
 //! What is done where no thread can go on: that is a fault, or the thread that makes the structure
-//! goes on. Callers can be held, so that one at a time runs; those that wait can be given up.
+//! goes on. Threads can be held, so that one at a time runs; those that wait can be given up.
 
 use super::pace;
 use super::shared::SHARED;
@@ -18,14 +18,16 @@ pub fn take_stuck() -> bool {
     ENGINE.stuck.take()
 }
 
-/// No thread can go on, or those that can do so in vain. `report` reports it as a fault.
+/// No thread can go on, or those that can do so in vain: the one that watches is next, or `report`
+/// reports it as a fault.
 #[cold]
 pub(super) fn nobody_goes_on(report: fn() -> !) {
     let e = &ENGINE;
-    if !e.watched.get() || e.stuck.replace(true) {
+    if !e.watched.get() {
         report();
     }
-    hold(callers());
+    e.stuck.set(true);
+    hold(!(1 << e.callers.get()));
     unblock(e.callers.get(), Woken::Up);
 }
 
