@@ -219,6 +219,46 @@ fn calls_may_wait_for_each_other() {
     fuzz(&text).expect(0, &[NOTHING_FOUND]);
 }
 
+/// Its own thread spins while callers wait for it, or for each other.
+const SPINNING: &str = "#include <atomic>
+#include <condition_variable>
+#include <interlap_operations.hpp>
+#include <mutex>
+#include <thread>
+class Pool {
+    std::atomic<bool> stop{false};
+    std::atomic<int> todo{0}, done{0};
+    std::mutex mutex;
+    std::condition_variable more;
+    int tokens = 0;
+    std::thread worker;
+    void work() {
+        while (!stop) {
+            int left = todo;
+            if (left > 0 && todo.compare_exchange_strong(left, left - 1)) done++;
+        }
+    }
+  public:
+    Pool() { worker = std::thread([this] { work(); }); }
+    ~Pool() { stop = true; worker.join(); }
+    void submit() { todo++; }
+    void wait() { while (done == 0) {} }
+    void take() {
+        std::unique_lock<std::mutex> guard(mutex);
+        while (tokens == 0) more.wait(guard);
+        tokens--;
+    }
+    void give() { std::lock_guard<std::mutex> guard(mutex); tokens++, more.notify_one(); }
+};
+INTERLAP_OPERATIONS(Pool, submit, wait, take, give)
+";
+
+#[test]
+fn a_thread_of_the_structure_may_spin_beside_calls_that_wait() {
+    let tool = Tool::new();
+    tool.fuzz_text("pool.cpp", SPINNING).rounds(100).expect(0, &[NOTHING_FOUND]);
+}
+
 /// What depends on addresses, the time or random numbers has no answer that is right.
 #[test]
 fn answers_that_depend_on_more_than_the_calls_are_named() {
