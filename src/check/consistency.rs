@@ -51,37 +51,39 @@ fn violated(consistency: Consistency, operations: Vec<OperationId>) -> Verdict {
     Verdict::Violation(Witness::new(rule(consistency), explanation, operations))
 }
 
-/// The history with each operation in a thread of its own, whose timebox is the whole time between
-/// two instants at which no operation was under way; and the operation of each thread. Linearizable
-/// orders of it are the quiescently consistent ones of `history`.
+/// The history with each operation alone, of a client of its own, whose timebox is the whole time
+/// between two instants at which no operation was under way; and the operation of each thread.
+/// Linearizable orders of it are the quiescently consistent ones of `history`.
 fn without_order_within(history: &History) -> (History, Vec<OperationId>) {
     let mut ids: Vec<OperationId> = history.ids().collect();
     ids.sort_by_key(|id| history.operation(*id).start);
-    let mut widened = history.without_threads();
-    let (mut first, mut end) = (0, 0);
-    for at in 0..ids.len() {
-        let operation = history.operation(ids[at]);
-        if at > first && operation.start > end {
-            widen(&mut widened, history, &ids[first..at], end);
-            first = at;
-        }
-        end = operation.end.max(if at == first { 0 } else { end });
+    let mut widened = History { drain: None, ..history.without_threads() };
+    let is_apart = |ends: &mut u64, id: &OperationId| {
+        let operation = history.operation(*id);
+        let apart = operation.start > *ends;
+        *ends = operation.end.max(*ends);
+        apart
+    };
+    let mut ends = ids.first().map_or(0, |first| history.operation(*first).start);
+    let mut begins: Vec<usize> = vec![0];
+    begins.extend((0..ids.len()).filter(|at| is_apart(&mut ends, &ids[*at])));
+    begins.push(ids.len());
+    for time in begins.windows(2) {
+        widen(&mut widened, history, &ids[time[0]..time[1]]);
     }
-    widen(&mut widened, history, &ids[first..], end);
     (widened, ids)
 }
 
-/// Adds the operations of a time that begins with the first of them, and ends at `end`.
-fn widen(widened: &mut History, history: &History, ids: &[OperationId], end: u64) {
-    let Some(first) = ids.first() else { return };
-    let start = history.operation(*first).start;
+/// Adds the operations of one such time.
+fn widen(widened: &mut History, history: &History, ids: &[OperationId]) {
+    let operations = || ids.iter().map(|id| history.operation(*id));
+    let Some(start) = operations().map(|operation| operation.start).min() else { return };
+    // Those that never returned stay open.
+    let ends = operations().map(|operation| operation.end).filter(|end| *end != NEVER);
+    let end = ends.max().unwrap_or(start);
     for id in ids {
-        let entry = history.entry(*id);
-        // One that never returned stays open, and the others return before what comes after.
-        let last = ids.iter().map(|id| history.operation(*id).end).filter(|end| *end != NEVER);
-        let end = if end == NEVER { last.max().unwrap_or(start) } else { end };
-        let mut own = Thread::new(history.threads[id.thread as usize].client);
-        own.push(Entry { start, end, ..entry }).expect("it is the only one");
+        let mut own = Thread::new(widened.threads.len() as u32);
+        own.push(Entry { start, end, ..history.entry(*id) }).expect("it is the only one");
         widened.threads.push(own);
     }
 }

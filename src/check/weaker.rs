@@ -4,7 +4,7 @@ use super::decide::{check, is_judged_as_pool};
 use super::exact::sizes::any_count;
 use super::verdict::{Limits, Verdict};
 use crate::core::history::History;
-use crate::model::Spec;
+use crate::model::{Consistency, Spec};
 
 /// What may be spent on each promise.
 const LIMITS: Limits = Limits {
@@ -18,6 +18,9 @@ const LIMITS: Limits = Limits {
 
 /// Longer histories are not checked a dozen times more.
 const OPERATIONS_MAX: usize = 1 << 16;
+
+/// The same of quiescent consistency, where each operation is a thread.
+const QUIESCENT_MAX: usize = 1 << 11;
 
 /// The least weak of these that allow the history: models of the same kind, or else of another one,
 /// and the same model of which more orders may explain it. What `limits` or those of a promise
@@ -42,7 +45,10 @@ pub fn weaker(history: &History, spec: &Spec, limits: &Limits) -> Vec<Spec> {
     }
     // Of calls that share timeboxes the threads do not show the program order.
     let orders = if history.has_blocks() { Vec::new() } else { spec.weaker_orders() };
-    let is_allowed = |spec: &Spec| check(history, spec, &limits) == Verdict::Consistent;
+    let is_short =
+        |spec: &Spec| spec.consistency == Consistency::Sequential || history.len() <= QUIESCENT_MAX;
+    let is_allowed =
+        |spec: &Spec| is_short(spec) && check(history, spec, &limits) == Verdict::Consistent;
     models.extend(orders.into_iter().filter(is_allowed));
     models
 }

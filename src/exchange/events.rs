@@ -78,6 +78,12 @@ impl Pairs {
         }
     }
 
+    /// The client's pending operation, which is forgotten.
+    pub fn take(&mut self, client: u32, call: u64) -> Result<Record, String> {
+        self.pending(client, call)?;
+        Ok(self.open.remove(&client).expect("it is pending").1)
+    }
+
     /// The response of the client's call; `status` is open where its effect is unknown.
     pub fn finish(&mut self, client: u32, status: Status, results: Vec<Value>) {
         let end = self.stamp();

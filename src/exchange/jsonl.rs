@@ -62,14 +62,14 @@ struct OperationLine {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EventLine {
-    event: EventOf,
+    event: EventJson,
     client_id: u32,
     op_id: u64,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-enum EventOf {
+enum EventJson {
     Start {
         op: String,
         #[serde(default)]
@@ -258,12 +258,12 @@ fn events_of<'a>(
             Ok(())
         };
         let taken = match event {
-            EventOf::Start { op: name, args } => {
+            EventJson::Start { op: name, args } => {
                 let op = op(&name, model).map_err(|error| at(number + 1, &error))?;
                 args_of(op, &args).and_then(|args| pairs.start(call, number + 1, op, args))
             }
-            EventOf::Finish { status, results } => finish(&mut pairs, status, &results),
-            EventOf::Unknown => finish(&mut pairs, Status::Unknown, &[]),
+            EventJson::Finish { status, results } => finish(&mut pairs, status, &results),
+            EventJson::Unknown => finish(&mut pairs, Status::Unknown, &[]),
         };
         taken.map_err(|error| at(number + 1, &error))?;
     }
@@ -284,15 +284,15 @@ pub struct EventReader {
     interner: Interner,
     /// Lines read so far.
     number: usize,
-    /// The call of each client that is under way: its number and operation.
-    open: HashMap<u32, (u64, Op)>,
+    /// The calls that are under way.
+    pairs: Pairs,
 }
 
 impl EventReader {
     /// `model` overrides the one in the first line.
     pub fn new(model: Option<Spec>) -> EventReader {
-        let (interner, open) = (Interner::default(), HashMap::new());
-        EventReader { model, drained: false, interner, number: 0, open }
+        let (interner, pairs) = (Interner::default(), Pairs::default());
+        EventReader { model, drained: false, interner, number: 0, pairs }
     }
 
     pub fn model(&self) -> Option<Spec> {
@@ -331,35 +331,27 @@ impl EventReader {
         taken.map(Some).map_err(|error| self.at(&error))
     }
 
-    fn event(&mut self, event: EventOf, (client, call): (u32, u64)) -> Result<Event, String> {
+    fn event(&mut self, event: EventJson, (client, call): (u32, u64)) -> Result<Event, String> {
         let model = self.model.ok_or("the events name no model; name one with --model")?;
         if model.kind.family() == Family::Kv {
             return Err(
                 "strings are told apart by the whole file: check it when it is written".into()
             );
         }
-        let finish = |open: &mut HashMap<u32, (u64, Op)>| match open.remove(&client) {
-            Some((known, op)) if known == call => Ok(op),
-            Some((known, _)) => Err(format!(
-                "the end of operation {call} of client {client}, whose operation {known} is under \
-                 way"
-            )),
-            None => Err(format!("client {client} ends an operation that it did not start")),
-        };
         match event {
-            EventOf::Start { op: name, args } => {
+            EventJson::Start { op: name, args } => {
                 let op = op(&name, model)?;
-                self.open.insert(client, (call, op));
-                let args = self.numbers(&args_of(op, &args)?)?;
-                Ok(Event::Call { client, op, args })
+                let args = args_of(op, &args)?;
+                self.pairs.start((client, call), self.number, op, Vec::new())?;
+                Ok(Event::Call { client, op, args: self.numbers(&args)? })
             }
-            EventOf::Finish { status, results } => {
-                let op = finish(&mut self.open)?;
+            EventJson::Finish { status, results } => {
+                let op = self.pairs.take(client, call)?.op;
                 let results = self.numbers(&results_of(op, status, &results)?)?;
                 Ok(Event::Return { client, status, results })
             }
-            EventOf::Unknown => {
-                finish(&mut self.open)?;
+            EventJson::Unknown => {
+                self.pairs.take(client, call)?;
                 Ok(Event::Return { client, status: Status::Unknown, results: Vec::new() })
             }
         }
@@ -412,8 +404,8 @@ pub fn write_events(history: &History, model: &str, interner: &Interner) -> Stri
         let op_id = *numbers.entry(id).or_insert(next);
         let (args, results) = shown_values(history, id, interner);
         let event = match is_response {
-            false => EventOf::Start { op: name(operation.op), args },
-            true => EventOf::Finish { status: operation.status, results },
+            false => EventJson::Start { op: name(operation.op), args },
+            true => EventJson::Finish { status: operation.status, results },
         };
         text += &json(&EventLine { event, client_id: client, op_id });
     }

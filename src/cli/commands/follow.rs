@@ -66,10 +66,12 @@ pub fn read(
         }
     }
     let online = online.ok_or_else(|| located("no event came".to_string()))?;
-    let (returned, model) = (online.returned(), reader.model());
+    let (returned, explained) = (online.returned(), online.explained());
+    let model = reader.model();
     let (verdict, history) = online.finish(reader.drained());
     let notes = vec![format!(
-        "{returned} calls returned; of those that are explained for good, few are kept"
+        "{returned} calls returned, and {explained} were explained at the last look; few of those \
+         are kept"
     )];
     let unit = Unit { factor: 1.0, name: "events", is_absolute: true };
     let strings = reader.into_interner();
