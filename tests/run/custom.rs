@@ -259,6 +259,42 @@ fn a_thread_of_the_structure_may_spin_beside_calls_that_wait() {
     tool.fuzz_text("pool.cpp", SPINNING).rounds(100).expect(0, &[NOTHING_FOUND]);
 }
 
+/// Two calls meet while the first waits with a time limit.
+const EXCHANGER: &str = "#include <chrono>
+#include <condition_variable>
+#include <interlap_operations.hpp>
+#include <mutex>
+class Exchanger {
+    std::mutex mutex;
+    std::condition_variable met;
+    bool full = false, taken = false;
+    int here = 0, there = 0;
+  public:
+    std::optional<int> exchange(int value) {
+        std::unique_lock<std::mutex> guard(mutex);
+        if (full && taken) return std::nullopt;
+        if (full) {
+            taken = true, there = value;
+            met.notify_all();
+            return here;
+        }
+        full = true, here = value;
+        met.wait_for(guard, std::chrono::milliseconds(5), [&] { return taken; });
+        bool have_met = taken;
+        full = taken = false;
+        if (!have_met) return std::nullopt;
+        return there;
+    }
+};
+INTERLAP_OPERATIONS(Exchanger, exchange)
+";
+
+#[test]
+fn calls_may_meet_while_one_waits_for_a_time() {
+    let tool = Tool::new();
+    tool.fuzz_text("exchanger.cpp", EXCHANGER).rounds(100).expect(0, &[NOTHING_FOUND]);
+}
+
 /// What depends on addresses, the time or random numbers has no answer that is right.
 #[test]
 fn answers_that_depend_on_more_than_the_calls_are_named() {

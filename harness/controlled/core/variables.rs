@@ -57,6 +57,8 @@ pub(super) struct Engine {
     pub(super) blocked: Cell<u64>,
     /// Threads that may not run, though they could.
     pub(super) held: Cell<u64>,
+    /// Threads for which no time passes while they wait.
+    pub(super) untimed: Cell<u64>,
     /// Whether the thread that makes the structure goes on where no other can.
     pub(super) watched: Cell<bool>,
     /// It did.
@@ -118,6 +120,7 @@ pub(super) static ENGINE: Engine = Engine {
     runnable: Cell::new(0),
     blocked: Cell::new(0),
     held: Cell::new(0),
+    untimed: Cell::new(0),
     watched: Cell::new(false),
     stuck: Cell::new(false),
     current: Cell::new(OUTSIDE),

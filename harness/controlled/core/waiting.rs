@@ -4,12 +4,13 @@
 use super::pace;
 use super::shared::SHARED;
 use super::variables::{ENGINE, Status};
-use super::wait_kinds::Woken;
+use super::wait_kinds::{Wait, Woken};
 use super::wakeups::{each, has_signal, unblock};
 
 /// Sets whether the thread that makes the structure, which waits, goes on where no other can.
 pub fn watch(watches: bool) {
     ENGINE.watched.set(watches);
+    ENGINE.untimed.set(0);
     ENGINE.stuck.set(false);
 }
 
@@ -37,13 +38,23 @@ pub(super) fn may_run() -> u64 {
     ENGINE.runnable.get() & !ENGINE.held.get()
 }
 
-/// Whether one of the threads that may run waits for a time.
+/// Whether time passes, as one of the threads that may run waits for it alone.
 pub(super) fn awaits_time() -> bool {
     let e = &ENGINE;
-    let has_deadline = |thread: usize| {
-        matches!(e.threads[thread].status.get(), Status::Blocked { deadline: Some(_), .. })
-    };
-    each(e.blocked.get() & !e.held.get()).any(has_deadline)
+    let waiting = e.blocked.get() & !e.held.get();
+    !each(waiting & e.untimed.get()).any(may_be_woken) && each(waiting).any(has_deadline)
+}
+
+fn has_deadline(thread: usize) -> bool {
+    matches!(ENGINE.threads[thread].status.get(), Status::Blocked { deadline: Some(_), .. })
+}
+
+/// Whether it waits for a time, and may be woken before; not if it only sleeps.
+fn may_be_woken(thread: usize) -> bool {
+    match ENGINE.threads[thread].status.get() {
+        Status::Blocked { why, deadline, .. } => deadline.is_some() && why != Wait::Sleep,
+        _ => false,
+    }
 }
 
 fn callers() -> u64 {
@@ -55,10 +66,12 @@ fn hold(threads: u64) {
     ENGINE.held.set(threads);
 }
 
-/// Of the callers only this one runs from now on. That threads were stuck before is forgotten.
+/// Of the callers only this one runs from now on. No time passes for it, so that another may wake
+/// it, unless it waits for one already. That threads were stuck before is forgotten.
 pub fn let_run(caller: usize) {
     let e = &ENGINE;
     hold(callers() & !(1 << caller));
+    e.untimed.set(if has_deadline(caller) { 0 } else { 1 << caller });
     e.stuck.set(false);
     e.threads[caller].idle.set(0);
     for last in [&SHARED.changed_at, &e.boundary_at] {
@@ -70,6 +83,7 @@ pub fn let_run(caller: usize) {
 /// All callers run from now on.
 pub fn let_all_run() {
     hold(0);
+    ENGINE.untimed.set(0);
     ENGINE.stuck.set(false);
 }
 
@@ -80,6 +94,11 @@ pub fn may_go_on(caller: usize) -> bool {
         Status::Blocked { .. } | Status::Runnable => true,
         Status::None => false,
     }
+}
+
+/// Whether the caller runs, if only in vain.
+pub fn is_running(caller: usize) -> bool {
+    ENGINE.threads[caller].status.get() == Status::Runnable
 }
 
 /// All other threads count as ended, and never run again. Their stacks stay as they are until the

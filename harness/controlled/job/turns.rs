@@ -54,7 +54,7 @@ pub enum CameTo {
 /// How a call waits.
 #[derive(Clone, Copy, Debug)]
 enum Waits {
-    /// Until another thread wakes it.
+    /// Until another thread wakes it, or time passes.
     Blocked,
     /// It looks in vain for what another call does, or was refused, since so many turns that may
     /// have changed something.
@@ -204,7 +204,7 @@ impl<'a> Turns<'a> {
         }
         let is_in_vain = match self.ended.get() {
             Some(ended) => ended == Ended::Refused,
-            None => waiting::may_go_on(client as usize),
+            None => waiting::is_running(client as usize),
         };
         let is_again = is_in_vain && matches!(before, Some(Waits::InVain(_)));
         self.changes.set(self.changes.get() + usize::from(!is_again));
