@@ -32,3 +32,4 @@ pub mod schedule;
 pub mod shrink;
 #[cfg(feature = "fuzzer")]
 pub mod trace;
+pub mod view;

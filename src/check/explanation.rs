@@ -1,4 +1,4 @@
-//! Says why no order explains the operations of a witness: as data, of which `report::explanation`
+//! Says why no order explains the operations of a witness: as data, of which `view::explanation`
 //! makes sentences.
 
 use serde::{Deserialize, Serialize};

@@ -11,7 +11,7 @@
 //! - `evidence/`: Shows a verdict to people.
 //! - `exact/`: The specialised checkers, one file a structure, and their helpers.
 //! - `explanation`: Says why no order explains the operations of a witness: as data, of which
-//!   `report::explanation` makes sentences.
+//!   `view::explanation` makes sentences.
 //! - `itself`: Checks a history against the structure itself, or a class beside it: by the general
 //!   search over the orders in which its calls were made one at a time.
 //! - `online/`: Checks a history while it happens, and prunes what it need not hold.
@@ -21,7 +21,7 @@
 //!   object contradicts, with the answer it would have given.
 //! - `transactions/`: The checker of transactions under snapshot isolation, and of serializable
 //!   ones.
-//! - `undecided`: Says why a check decided nothing: as data, of which `report::explanation` makes
+//! - `undecided`: Says why a check decided nothing: as data, of which `view::explanation` makes
 //!   sentences.
 //! - `verdict`: The answer of a check, its witness, and what a check may spend.
 //! - `weaker`: Says which weaker promises allow a history that a model does not.

@@ -1,4 +1,4 @@
-//! Says why a check decided nothing: as data, of which `report::explanation` makes sentences.
+//! Says why a check decided nothing: as data, of which `view::explanation` makes sentences.
 
 use serde::{Deserialize, Serialize};
 

@@ -5,6 +5,7 @@
 //! - `files`: Files that are written whole or not at all, folders of scratch files, and names from
 //!   data that become paths.
 //! - `history`: Histories: for each thread, its operations with their timeboxes and answers.
+//! - `interner`: Interns the values of other tools' histories that are not integers.
 //! - `journal`: Journals: histories whose operations are of a type of the user's own.
 //! - `machine`: The machine that this program runs on, described for reports.
 //! - `measured`: How often a finding recurs, measured over repeated rounds.
@@ -29,11 +30,11 @@
 //! - `words`: Calls and their answers in words, as people write them: "dequeue() -> 7".
 
 pub mod answer;
-#[cfg(feature = "fuzzer")]
 pub mod columns;
 #[cfg(feature = "fuzzer")]
 pub mod files;
 pub mod history;
+pub mod interner;
 pub mod journal;
 #[cfg(feature = "fuzzer")]
 pub mod machine;

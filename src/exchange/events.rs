@@ -3,8 +3,9 @@
 
 use std::collections::HashMap;
 
-use super::values::{Interner, NIL, Split, Value};
+use super::pieces::Split;
 use crate::core::history::{Entry, History, NEVER, OperationId};
+use crate::core::interner::{Interner, NIL, Value};
 use crate::core::operation::{Family, Op, Status};
 
 /// The largest number of a client in a file. Those above are for clients that are added here.

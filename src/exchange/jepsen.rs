@@ -19,8 +19,8 @@ use super::Imported;
 use super::edn::{Edn, Reader};
 use super::events::{self, HistoryEvent, Pairs, Record, at};
 use super::transactions::Transactions;
-use super::values::{Interner, NIL, Value};
 use crate::core::history::History;
+use crate::core::interner::{Interner, NIL, Value};
 use crate::core::operation::{Family, Op, Status};
 use crate::model::{Kind, Spec};
 

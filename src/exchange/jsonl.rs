@@ -16,9 +16,10 @@ use serde_json::Value as Json;
 
 use super::Imported;
 use super::events::{self, HistoryEvent, Pairs, Record, at};
+use super::pieces::Split;
 use super::typed;
-use super::values::{Interner, Split, Value};
 use crate::core::history::{History, NEVER, OperationId};
+use crate::core::interner::{Interner, Value};
 use crate::core::method::Method;
 use crate::core::operation::{Family, Op, Status};
 use crate::core::value::Type;

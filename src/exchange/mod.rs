@@ -10,34 +10,35 @@
 //!   log.
 //! - `jsonl`: Reads and writes our own exchange format: JSON Lines.
 //! - `omnilink`: Reads logs of OmniLink: a directory with a file for each thread.
+//! - `pieces`: Cuts the strings of a key-value history into pieces that concatenate as the strings
+//!   do: the pieces are its values.
 //! - `s2`: Reads and writes the logs of S2's `collect-history`.
 //! - `transactions`: Decodes transactions of Jepsen, whose events invoke or complete a whole
 //!   transaction.
 //! - `typed`: Values of methods as JSON, by their types: `true`, `7`, `"key"`, `null` (none), `[1,
 //!   2]` (lists, sets, tuples), `[["a", 1]]` (maps), `{"x": 1}` (records), `[0, 7]` (the number of
 //!   a variant's choice, and its value).
-//! - `values`: Interns the values of other tools' histories that are not integers.
 
 pub mod edn;
 pub mod events;
 pub mod jepsen;
 pub mod jsonl;
 pub mod omnilink;
+mod pieces;
 pub mod s2;
 mod transactions;
 mod typed;
-pub mod values;
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use crate::core::history::History;
+use crate::core::interner::{Interner, Value};
 use crate::core::operation::Family;
 use crate::model::{Kind, Spec};
 use events::Record;
 use jepsen::Notation;
-use values::{Interner, Value};
 
 /// The formats of `docs/histories.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

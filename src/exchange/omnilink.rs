@@ -18,7 +18,7 @@ use serde::Deserialize;
 
 use super::Imported;
 use super::events::Record;
-use super::values::Value;
+use crate::core::interner::Value;
 use crate::core::operation::{Family, Op, Status};
 use crate::model::{Empty, Kind, Spec};
 

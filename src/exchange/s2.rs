@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Imported;
 use super::events::{HistoryEvent, Pairs, at, events_in_order};
-use super::values::{Interner, NIL, Value};
 use crate::core::history::{History, OperationId};
+use crate::core::interner::{Interner, NIL, Value};
 use crate::core::operation::{Op, Status};
 use crate::model::{Kind, Spec};
 

@@ -17,8 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::edn::Edn;
 use super::events::Record;
 use super::jepsen::{Event, shown, value};
-use super::values::Value;
+
 use crate::core::history::NEVER;
+use crate::core::interner::Value;
 use crate::core::operation::{Op, Status};
 
 /// A read or a write of a transaction.

@@ -6,11 +6,12 @@ use super::search::TrialResult;
 use super::{Draft, Material, calls, readme};
 use crate::core::columns;
 use crate::core::history::OperationId;
+use crate::core::interner::Interner;
 use crate::core::plan::Engine;
-use crate::exchange::values::Interner;
 use crate::finding::{Failure, Stored};
-use crate::report::explanation::{self, partials};
+use crate::report::explanation;
 use crate::report::{interleaving, text, words};
+use crate::view::explanation::partials;
 
 /// Most rows of the interleaving.
 const ROWS_MAX: usize = 40;

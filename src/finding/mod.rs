@@ -51,7 +51,6 @@ use sources::Sources;
 
 pub use failure::{Circumstance, Escaped, Failure, FaultPlace};
 pub use identity::Identity;
-pub use shown::{SHOWN_MAX, SHOWN_WHOLE};
 pub use shrunk::{Shrunk, Size};
 pub use stored::{JSON_FILE, ORIGINAL_FILE, PAGE_FILE, REPORT_FILE, SCRIPT_FILE, Stored};
 

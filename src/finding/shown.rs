@@ -7,11 +7,8 @@ use crate::core::operation::{Op, Status};
 use crate::core::plan::Engine;
 use crate::process::rr::locate::Timebox;
 use crate::trace::trail::is_new_memory;
+use crate::view::timeline::{SHOWN_MAX, SHOWN_WHOLE};
 
-/// Most operations that a report shows: there are as many letters.
-pub const SHOWN_MAX: usize = 26;
-/// Of a round with no more operations than this, a report shows all: each may play a part.
-pub const SHOWN_WHOLE: usize = 12;
 /// Of a fault, a report shows this many of each thread's last operations.
 const LAST_OPERATIONS: usize = 3;
 

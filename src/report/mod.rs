@@ -8,15 +8,17 @@
 //!   the finding's directory.
 //! - `directory`: Writes a finding's directory: data, report, page and gdb's script.
 //! - `exercise`: What a run exercised, in a few lines, and mostly what it did not.
-//! - `explanation/`: Makes sentences of the reasons why no order explains a history.
+//! - `explanation`: Says in a few sentences what is wrong in a finding.
 //! - `interleaving`: Draws the interleaving of a finding as a table in text.
 //! - `junit`: Writes results as JUnit XML for continuous integration.
 //! - `output`: Writes standard output and standard error, so that a closed pipe does not end a
 //!   command, and that no text from a target, a finding or a history controls the terminal.
 //! - `overview/`: Renders the page of a run: one HTML file that shows what was exercised and what
 //!   was not.
-//! - `page/`: Renders the page of a finding or a history: one HTML file that needs no network.
+//! - `page`: Makes the page of a finding.
 //! - `progress`: Shows the progress of a run and its findings on standard error.
+//! - `questions`: Asks whether what was found is meant: where a weaker promise allows it, or where
+//!   calls wait for values that nobody adds.
 //! - `recording`: The lines of a report about a recording by rr: where it lies, when each operation
 //!   begins in it, how to stop a debugger there, and what other engines showed.
 //! - `results`: Runs and their findings, as data for the reports to other programs.
@@ -25,7 +27,6 @@
 //!   2020).
 //! - `text`: The report of a finding: its operations, why no order explains them, and a ruled block
 //!   that says what to do next.
-//! - `timeline`: Draws operations as timeboxes, a row for each thread, with a legend.
 //! - `triage`: The table of `interlap triage`: a line for each group of findings, with the groups
 //!   of one bug below each other.
 //! - `warnings`: Puts the warnings of a run into words, and why it tested next to nothing.
@@ -43,12 +44,12 @@ pub mod output;
 pub mod overview;
 pub mod page;
 pub mod progress;
+pub mod questions;
 pub mod recording;
 pub mod results;
 pub mod run;
 pub mod sarif;
 pub mod text;
-pub mod timeline;
 pub mod triage;
 pub mod warnings;
 pub mod words;

@@ -10,9 +10,10 @@ use crate::check::Undecided;
 use crate::core::plan::Plan;
 use crate::finding::{Failure, Finding, Stored};
 use crate::fuzz::Statistics;
-use crate::report::explanation::{self, questions, undecided};
 use crate::report::warnings;
-use crate::report::words::UNEXPLAINED;
+use crate::report::{explanation, questions};
+use crate::view::explanation::UNEXPLAINED;
+use crate::view::explanation::undecided;
 
 /// Runs with their findings.
 pub struct Results<'a> {

@@ -19,8 +19,8 @@ use crate::finding::known::{self, IssueCount};
 use crate::finding::{Finding, Stored};
 use crate::fuzz::exercise::Gap;
 use crate::fuzz::{Again, Ending, Point, Regressions, Statistics, Summary};
-use crate::report::explanation::undecided;
 use crate::trace::frame::TargetInfo;
+use crate::view::explanation::undecided;
 
 /// The run in a few lines; if it is to be whole, with a table of the policies.
 pub fn summary(summary: &Summary, ledger: &Ledger, plan: &Plan, is_whole: bool) -> String {

@@ -5,18 +5,20 @@ use std::fmt::Write;
 
 use crate::core::columns;
 use crate::core::history::OperationId;
+use crate::core::interner::Interner;
 use crate::core::measured::time;
 use crate::core::plan::{Engine, Plan, quoted};
-use crate::exchange::values::Interner;
-use crate::finding::{Failure, PAGE_FILE, SHOWN_MAX, Stored};
+use crate::finding::{Failure, PAGE_FILE, Stored};
 use crate::process::fault::FaultKind;
-use crate::report::explanation::questions;
+use crate::report::questions;
 use crate::report::words::{
     self, BREAK_AT_IT_WITH, CHECKED_AGAINST, CONFIRMED, FINDING, HOW_IT_WENT, REPRODUCE_WITH,
-    SHRUNK_TO, UNEXPLAINED,
+    SHRUNK_TO,
 };
-use crate::report::{explanation, interleaving, recording, timeline};
+use crate::report::{explanation, interleaving, recording};
 use crate::trace::frame::TargetInfo;
+use crate::view::explanation::{UNEXPLAINED, partials};
+use crate::view::timeline::{self, SHOWN_MAX, letter, witness_note};
 
 const RULE: &str =
     "════════════════════════════════════════════════════════════════════════════════";
@@ -31,7 +33,7 @@ pub fn render(stored: &Stored) -> String {
     let partials = match &finding.what {
         Failure::Violation { partials: Some(partials), .. } => {
             let history = &stored.round.history;
-            explanation::partials::text(partials, history, &Interner::default()) + "\n"
+            partials::text(partials, history, &Interner::default()) + "\n"
         }
         _ => String::new(),
     };
@@ -296,23 +298,6 @@ fn witness(stored: &Stored) -> &[OperationId] {
         Failure::Violation { operations, .. } => operations,
         Failure::Fault { .. } => &[],
     }
-}
-
-fn letter(shown: &[OperationId], id: OperationId) -> Option<char> {
-    let at = shown.iter().position(|other| *other == id)?;
-    ('A'..='Z').nth(at)
-}
-
-/// Names the operations of the picture that are the witness, if it has others too.
-pub fn witness_note(shown: &[OperationId], witness: &[OperationId]) -> Option<String> {
-    let letters: Vec<String> = shown
-        .iter()
-        .filter(|id| witness.contains(id))
-        .filter_map(|id| letter(shown, *id))
-        .map(String::from)
-        .collect();
-    let others = !letters.is_empty() && letters.len() < shown.len();
-    others.then(|| format!("What is said above is about {}.", letters.join(", ")))
 }
 
 /// The timeline of the operations, with a legend and notes.

@@ -21,7 +21,6 @@ pub const RENEWED: &str = "was started anew";
 /// Of a round whose fault need not be its doing.
 pub const AGAIN_IN_A_FRESH_ONE: &str = "the round is carried out again in a fresh one";
 pub const STOOD_STILL: &str = "stood still for";
-pub const UNEXPLAINED: &str = "No order of the calls explains the answers";
 pub const FINDING: &str = "Finding";
 pub const SHRUNK_TO: &str = "Shrunk to";
 pub const CONFIRMED: &str = "Reproduced in a fresh process.";

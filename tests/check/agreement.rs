@@ -2,10 +2,10 @@
 
 use interlap::check::{Limits, Undecided, Verdict, check, search};
 use interlap::core::history::{History, Operation, OperationId};
+use interlap::core::interner::Interner;
 use interlap::core::operation::Op;
-use interlap::exchange::values::Interner;
 use interlap::model::{Kind, Spec};
-use interlap::report::explanation::sentences;
+use interlap::view::explanation::sentences;
 
 use super::random::{Random, Shape, history};
 use super::{brute, streams, transactions};

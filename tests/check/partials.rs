@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use interlap::check::{Limits, Partials, Verdict, check, partials};
 use interlap::core::history::{Entry, History, NEVER, OperationId};
+use interlap::core::interner::Interner;
 use interlap::core::operation::{Op, Status};
-use interlap::exchange::values::Interner;
 use interlap::model::{
     Bag, Call, Counter, Dictionary, Kind, Log, Model, OrderedSet, Sequence, Spec,
 };
-use interlap::report::explanation;
+use interlap::view::explanation;
 
 use super::agreement::SMALL;
 use super::random::{Random, Shape, history};

@@ -1,7 +1,7 @@
 //! Histories of Jepsen and Knossos, by example.
 
+use interlap::core::interner::Value;
 use interlap::core::operation::Status;
-use interlap::exchange::values::Value;
 use interlap::exchange::{Format, Imported, Options};
 
 use super::{OPTIONS, calls_and_answers, is_good, nil, read_text, through};

@@ -14,7 +14,7 @@ pub use omnilink::one_log as omnilink_log;
 use std::path::Path;
 
 use interlap::check::{self, Limits, Verdict};
-use interlap::exchange::values::Value;
+use interlap::core::interner::Value;
 use interlap::exchange::{self, Format, Imported, Options};
 
 const OPTIONS: Options = Options { model: None, initial: None };

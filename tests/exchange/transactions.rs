@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use interlap::check::{Verdict, check};
+use interlap::core::interner::Value;
 use interlap::core::random::Random;
-use interlap::exchange::values::Value;
 use interlap::exchange::{Format, Options};
 use interlap::model::Spec;
 

@@ -3,9 +3,9 @@
 use interlap::check::{Limits, NotShown, Verdict, check, partials};
 use interlap::core::history::{OperationId, Unit};
 use interlap::exchange::{self, Format, Imported, Options};
-use interlap::report::explanation::{self, sentences, undecided};
-use interlap::report::page::{self, Conclusion, Subject};
-use interlap::report::timeline;
+use interlap::view::explanation::{self, sentences, undecided};
+use interlap::view::page::{self, Conclusion, Subject};
+use interlap::view::timeline;
 
 use super::format::Sample;
 use super::{how_many, survive};

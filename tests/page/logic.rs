@@ -21,7 +21,7 @@ fn run(expected: &Value, page: &str) -> Option<()> {
         std::fs::write(dir.path().join(name), text).expect("a file");
         dir.path().join(name)
     };
-    let script = write("script.js", &interlap::report::page::script());
+    let script = write("script.js", &interlap::view::page::script());
     let input = json!({ "data": data(page), "expected": expected }).to_string();
     let input = write("input.json", &input);
     let test = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/page/logic.js");

@@ -6,14 +6,15 @@ mod sizes;
 
 use interlap::check::{Limits, NotShown, Verdict, check, partials};
 use interlap::core::history::{History, Unit};
+use interlap::core::interner::Interner;
 use interlap::exchange::jsonl;
-use interlap::exchange::values::Interner;
 use interlap::model::Spec;
-use interlap::report::explanation::sentences;
-use interlap::report::explanation::undecided::reason;
-use interlap::report::page;
-use interlap::report::page::{Conclusion, Interleaved, Interleaving, Subject};
-use interlap::report::words::{REPRODUCE_WITH, UNEXPLAINED};
+use interlap::report::words::REPRODUCE_WITH;
+use interlap::view::explanation::UNEXPLAINED;
+use interlap::view::explanation::sentences;
+use interlap::view::explanation::undecided::reason;
+use interlap::view::page;
+use interlap::view::page::{Conclusion, Interleaved, Interleaving, Subject};
 
 use crate::run::tool::Tool;
 

@@ -8,10 +8,11 @@ use interlap::campaign::ledger::Ledger;
 use interlap::check::{Exhausted, Undecided};
 use interlap::finding::{Circumstance, Failure};
 use interlap::fuzz::Ending;
-use interlap::report::explanation::undecided;
 use interlap::report::words::{
-    CHECKED_AGAINST, CONFIRMED, HARDLY_TESTED, NOTHING_FOUND, REPRODUCE_WITH, UNEXPLAINED,
+    CHECKED_AGAINST, CONFIRMED, HARDLY_TESTED, NOTHING_FOUND, REPRODUCE_WITH,
 };
+use interlap::view::explanation::UNEXPLAINED;
+use interlap::view::explanation::undecided;
 use rustix::process::Signal;
 
 use super::adapters::{QUEUE, dequeue, enqueue};

@@ -7,9 +7,9 @@ use interlap::core::operation::Op;
 use interlap::finding::interleaving::{Action, Call, Memory, Row, RowKind, Value, in_short};
 use interlap::finding::{Failure, FaultPlace, Stored};
 use interlap::process::fault::FaultKind;
-use interlap::report::text::witness_note;
 use interlap::report::words::{FINDING, HOW_IT_WENT, SHRUNK_TO, STOPPED_INSIDE};
 use interlap::trace::frame::{Awaited, Deed, DetectedKind, When};
+use interlap::view::timeline::witness_note;
 
 use super::tool::{Tool, read};
 

@@ -7,7 +7,8 @@ use std::process::Stdio;
 
 use interlap::core::operation::Op;
 use interlap::finding::{Failure, Size, Stored};
-use interlap::report::words::{CONFIRMED, FINDING, SHRUNK_TO, UNEXPLAINED};
+use interlap::report::words::{CONFIRMED, FINDING, SHRUNK_TO};
+use interlap::view::explanation::UNEXPLAINED;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::tool::{Tool, data};

@@ -1,6 +1,6 @@
 //! The sentences of reports are for people alone: `make test-words` builds a copy of the project in
-//! which every sentence of `src/report` is another, and runs the tests there. Only those that hold
-//! wording may fail: the snapshots, and the unit tests of `report` itself.
+//! which every sentence of `src/view` and `src/report` is another, and runs the tests there. Only
+//! those that hold wording may fail: the snapshots, and the unit tests of these rooms.
 
 use std::fs;
 use std::path::Path;
@@ -84,7 +84,8 @@ fn copy(from: &Path, to: &Path) {
             copy(&from, &to);
         } else if from.is_file() {
             let has_words = ["rs", "gdb"].map(|end| from.extension() == Some(end.as_ref()));
-            let is_report = name.starts_with("src/report") && has_words.contains(&true);
+            let is_report = ["src/view", "src/report"].iter().any(|room| name.starts_with(room))
+                && has_words.contains(&true);
             match is_report && !NOT_SENTENCES.iter().any(|part| name.starts_with(part)) {
                 true => {
                     let code = fs::read_to_string(&from).expect("UTF-8");

@@ -8,19 +8,18 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::ci::Reports;
-use super::source::{self, RecordedHistory};
+use super::source;
 use super::{follow, page, print_json, stop_flag};
-use crate::check::{self, Limits, NotShown, Partials, Verdict, Witness};
+use crate::check::{self, Limits, Verdict};
 use crate::cli::arguments;
 use crate::core::history::OperationId;
 use crate::core::outcome::Outcome;
 use crate::core::time_limit::TimeLimit;
-use crate::finding::SHOWN_WHOLE;
 use crate::model::Spec;
-use crate::report::explanation::{partials, questions, undecided};
 use crate::report::output::{Output, note};
 use crate::report::results::{Ended, Run};
-use crate::report::{text, timeline};
+use crate::view::checked::{Checked, Named};
+use crate::view::explanation::{partials, undecided};
 
 /// The output of `--json` for one history.
 #[derive(Serialize)]
@@ -69,34 +68,25 @@ fn check(args: &arguments::Check, reports: &Reports, out: &mut Output) -> Result
     // A page that cannot be written is an error before a long check.
     args.html.as_deref().map(page::touch).transpose()?;
     let mut outcome = Outcome::NothingFound;
-    let (mut all, mut runs, mut shown) = (Vec::new(), Vec::new(), None::<page::Checked>);
+    let (mut all, mut runs, mut shown) = (Vec::new(), Vec::new(), None::<Checked>);
     for (recorded, judged) in &histories {
         let started = Instant::now();
         let model = recorded.known_model()?;
         let judge = || check::check(&recorded.history, &model, &limits);
         let verdict = judged.clone().unwrap_or_else(judge);
-        let partials = longest(recorded, model, &verdict, &limits);
-        let weaker = match &verdict {
-            Verdict::Violation(_) => check::weaker(&recorded.history, &model, &limits),
-            _ => Vec::new(),
-        };
+        let checked = Checked::new(recorded.named(), model, verdict, &limits);
         recorded.notes.iter().for_each(|note| note!("{file}: {note}"));
-        outcome = match (&verdict, outcome) {
+        outcome = match (&checked.verdict, outcome) {
             (Verdict::Violation(_), _) | (_, Outcome::Found) => Outcome::Found,
             (Verdict::Inconclusive(_), _) => Outcome::NotDecided,
             (Verdict::Consistent, outcome) => outcome,
         };
-        runs.push(Run {
-            seconds: started.elapsed().as_secs_f64(),
-            ..result(args, recorded, &verdict)
-        });
+        runs.push(Run { seconds: started.elapsed().as_secs_f64(), ..result(args, &checked) });
         if args.format.json {
-            all.push(Json { weaker, ..json(recorded, model, &verdict, partials.as_ref().ok()) });
+            all.push(json(&checked));
         } else if !reports.take_stdout() {
-            let question = questions::of_weaker(&weaker);
-            print_verdict(recorded, model, &verdict, question, partials.as_ref().ok(), out);
+            write!(out, "{}", checked.text());
         }
-        let checked = page::Checked { recorded, model, verdict, partials, limits: limits.clone() };
         if shown.as_ref().is_none_or(|shown| checked.rank() > shown.rank()) {
             shown = Some(checked);
         }
@@ -128,30 +118,30 @@ fn limits(args: &arguments::Check, deadline: Option<Instant>) -> Result<Limits> 
     })
 }
 
-fn write_page(path: &Path, shown: Option<page::Checked>, args: &arguments::Check) -> Result<()> {
+fn write_page(path: &Path, shown: Option<Checked>, args: &arguments::Check) -> Result<()> {
     let Some(shown) = shown else {
         let file = args.source.file.display();
         note!("{file}: it holds no history, so no page was written");
         return Ok(());
     };
     page::write(path, &shown.page())?;
-    note!("{}: the page of {}; opens in any browser", path.display(), shown.recorded.name);
+    note!("{}: the page of {}; opens in any browser", path.display(), shown.of.name);
     Ok(())
 }
 
 /// A verdict in the JUnit report.
-fn result(args: &arguments::Check, recorded: &RecordedHistory, verdict: &Verdict) -> Run {
-    let ended = match verdict {
+fn result(args: &arguments::Check, checked: &Checked) -> Run {
+    let ended = match &checked.verdict {
         Verdict::Consistent => Ended::Well,
         Verdict::Inconclusive(why) => Ended::NotDecided(undecided::reason(why)),
         Verdict::Violation(witness) => {
-            Ended::Violated { rule: witness.rule.to_string(), why: recorded.sentences(witness) }
+            Ended::Violated { rule: witness.rule.to_string(), why: checked.sentences(witness) }
         }
     };
     Run {
         ended,
-        text: format!("{} operations", recorded.history.len()),
-        ..run_of(args, recorded.name.clone())
+        text: format!("{} operations", checked.of.history.len()),
+        ..run_of(args, checked.of.name.to_string())
     }
 }
 
@@ -162,35 +152,21 @@ fn run_of(args: &arguments::Check, name: String) -> Run {
     Run { target, name, command, seconds: 0.0, ended, text: String::new() }
 }
 
-/// The longest partial linearizations of a history that violates the model, or why there are none.
-fn longest(
-    recorded: &RecordedHistory,
-    model: Spec,
-    verdict: &Verdict,
-    limits: &Limits,
-) -> Result<Partials, NotShown> {
-    let Verdict::Violation(witness) = verdict else { return Err(NotShown::NoFailure) };
-    check::partials(&recorded.history, &model, &witness.operations, limits)
-}
-
-fn json(
-    recorded: &RecordedHistory,
-    model: Spec,
-    verdict: &Verdict,
-    partials: Option<&Partials>,
-) -> Json {
+fn json(checked: &Checked) -> Json {
+    let Named { name, history, strings, .. } = checked.of;
+    let partials = checked.partials.as_ref().ok();
     let mut json = Json {
-        history: recorded.name.clone(),
-        model: model.to_string(),
-        operations: recorded.history.len(),
+        history: name.to_string(),
+        model: checked.model.to_string(),
+        operations: history.len(),
         verdict: "consistent",
         rule: None,
         explanation: None,
         witness: Vec::new(),
-        weaker: Vec::new(),
-        partials: partials.map(|all| partials::json(all, &recorded.history, &recorded.strings)),
+        weaker: checked.weaker.clone(),
+        partials: partials.map(|all| partials::json(all, history, strings)),
     };
-    match verdict {
+    match &checked.verdict {
         Verdict::Consistent => {}
         Verdict::Inconclusive(reason) => {
             (json.verdict, json.explanation) = ("inconclusive", Some(undecided::reason(reason)));
@@ -198,55 +174,8 @@ fn json(
         Verdict::Violation(witness) => {
             (json.verdict, json.rule) = ("violation", Some(witness.rule));
             (json.explanation, json.witness) =
-                (Some(recorded.sentences(witness)), witness.operations.clone());
+                (Some(checked.sentences(witness)), witness.operations.clone());
         }
     }
     json
-}
-
-fn print_verdict(
-    recorded: &RecordedHistory,
-    model: Spec,
-    verdict: &Verdict,
-    question: Option<String>,
-    partials: Option<&Partials>,
-    out: &mut Output,
-) {
-    let (name, operations) = (&recorded.name, recorded.history.len());
-    match verdict {
-        Verdict::Consistent => {
-            writeln!(out, "{name}: consistent with {model} ({operations} operations)")
-        }
-        Verdict::Inconclusive(why) => {
-            writeln!(out, "{name}: not decided: {}", undecided::reason(why));
-        }
-        Verdict::Violation(witness) => {
-            writeln!(out, "{name}: violates {model} ({})", witness.rule);
-            writeln!(out, "{}", recorded.sentences(witness));
-            question.iter().for_each(|question| writeln!(out, "{question}"));
-            writeln!(out);
-            writeln!(out, "{}", picture(recorded, witness));
-        }
-    }
-    if let Some(partials) = partials {
-        writeln!(out, "{}", partials::text(partials, &recorded.history, &recorded.strings));
-    }
-}
-
-/// The timeline of the witness, or of a short history as a whole.
-fn picture(recorded: &RecordedHistory, witness: &Witness) -> String {
-    let (history, operations) = (&recorded.history, &witness.operations);
-    let missing = witness.explanation.missing(history);
-    let drawn = |ids: &[OperationId]| {
-        timeline::draw(history, ids, missing.as_ref(), recorded.unit, &recorded.strings)
-    };
-    if history.len() > SHOWN_WHOLE {
-        return drawn(operations);
-    }
-    let mut all: Vec<_> = history.ids().collect();
-    all.sort_by_key(|id| (history.operation(*id).start, *id));
-    match text::witness_note(&all, operations) {
-        Some(about) => format!("{}\n  {about}\n", drawn(&all)),
-        None => drawn(&all),
-    }
 }

@@ -21,7 +21,7 @@
 //! - `merge`: `interlap merge`: joins the findings and statistics of several runs of one target.
 //! - `overview`: `interlap show` of a run's directory, the page of a run, and the circumstances of
 //!   a run.
-//! - `page`: Writes the page of `interlap check --html`, and the pages of other commands to files.
+//! - `page`: Writes the pages of commands to files.
 //! - `place`: Finds what a finding was compiled from where it lies now, and decides whether it may
 //!   be compiled and run.
 //! - `recording`: `interlap replay` of a recording by rr: replays it and compares the history, or

@@ -9,21 +9,21 @@ use super::fuzz::rerun_options;
 use super::{debug, overview, page, place, print_json, recording, stop_flag, trust};
 use crate::check::{self, Limits, Verdict};
 use crate::cli::arguments;
+use crate::core::interner::Interner;
 use crate::core::measured::time;
 use crate::core::outcome::Outcome;
 use crate::core::plan::Engine;
 use crate::core::time_limit::TimeLimit;
 use crate::exchange::jsonl;
-use crate::exchange::values::Interner;
 use crate::finding::trust::Trusted;
 use crate::finding::{Failure, Finding, Stored};
 use crate::fuzz::{self, Shown};
 use crate::model::Spec;
 use crate::report::again::sentences as again_in_words;
-use crate::report::explanation::undecided;
 use crate::report::output::Output;
 use crate::report::progress::Progress;
 use crate::report::text;
+use crate::view::explanation::undecided;
 
 pub fn show(args: &arguments::Show, out: &mut Output) -> Result<Outcome> {
     if overview::is_run(&args.finding) {

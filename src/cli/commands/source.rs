@@ -4,15 +4,14 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
 
-use crate::check::Witness;
 use crate::cli::arguments;
 use crate::core::history::{History, Unit};
+use crate::core::interner::{Interner, Value};
 use crate::core::operation::Family;
-use crate::exchange::values::{Interner, Value};
 use crate::exchange::{self, Format, Options};
 use crate::model::Spec;
-use crate::report::explanation;
 use crate::trace::rounds;
+use crate::view::checked::Named;
 
 /// Larger stamps are instants of a clock and shown relative to the first one; smaller ones are
 /// shown as they are.
@@ -44,9 +43,9 @@ impl RecordedHistory {
         self.history.ids().next().map(|id| self.history.operation(id).op.family())
     }
 
-    /// Why no order explains it, in sentences with the file's own values.
-    pub fn sentences(&self, witness: &Witness) -> String {
-        explanation::sentences(&witness.explanation, &self.history, &self.strings)
+    pub fn named(&self) -> Named<'_> {
+        let RecordedHistory { name, history, strings, unit, .. } = self;
+        Named { name, history, strings, unit: *unit }
     }
 }
 

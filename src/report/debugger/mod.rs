@@ -11,13 +11,13 @@ use anyhow::{Context, Result, bail};
 
 use crate::core::files;
 use crate::core::history::Unit;
+use crate::core::interner::Interner;
 use crate::core::plan::{Carrier, Engine, Job, Plan};
-use crate::exchange::values::Interner;
 use crate::finding::{Failure, SCRIPT_FILE, Stored};
 use crate::process::fault::FaultKind;
 use crate::process::rr;
-use crate::report::timeline;
 use crate::trace::frame::DetectedKind;
+use crate::view::timeline;
 use gdb::{Operation, Program, Script};
 
 const JOB_FILE: &str = "debug.json";

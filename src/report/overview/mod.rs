@@ -15,13 +15,13 @@ mod runs;
 
 use maud::{PreEscaped, html};
 
-use super::page;
 use super::progress::summary_line;
 use super::warnings;
 use super::words::{self, NOTHING_FOUND};
 use crate::campaign::ledger::Ledger;
 use crate::fuzz::exercise::{self, ANALYSED_CALLS, Gap, Offer};
 use crate::trace::judged::{SAMPLED_FIRST, SAMPLED_ONE_IN};
+use crate::view::page;
 use html::{Section, grouped};
 
 const TEMPLATE: &str = include_str!("assets/run.html");

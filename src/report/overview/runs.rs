@@ -9,8 +9,8 @@ use super::html::{Cell, Row, Section, facts, grouped, percent, table};
 use crate::campaign::ledger::{Circumstances, Ledger, Part};
 use crate::fuzz::{Coverage, Ending, Point, Statistics};
 use crate::report::coverage;
-use crate::report::explanation::undecided;
 use crate::report::progress::short;
+use crate::view::explanation::undecided;
 
 pub fn findings(found: &[Found]) -> Option<Section> {
     let row = |found: &Found| {

@@ -18,11 +18,11 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::results::{self, Ended, Results};
-use super::words::UNEXPLAINED;
 use super::{text, words};
 use crate::finding::interleaving::Place;
 use crate::finding::locations;
 use crate::finding::{Failure, Finding, Stored};
+use crate::view::explanation::UNEXPLAINED;
 use uri::Files;
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/\

@@ -9,10 +9,10 @@ use super::evidence::{Evidence, Linearization, PartialsData, SearchData};
 use super::pack::Packed;
 use super::{Conclusion, Interleaving, Subject};
 use crate::core::history::{NEVER, OperationId, client_name};
+use crate::core::interner::NIL;
 use crate::core::method::Method;
 use crate::core::operation::{Op, Status};
 use crate::core::{value, words};
-use crate::exchange::values::NIL;
 
 /// Most operations in a page; of more, those around the failure.
 const OPERATIONS_MAX: usize = 300_000;

@@ -3,29 +3,29 @@
 //! - `operations`: Puts operations of a history into words, as sentences name them.
 //! - `order`: Sentences about values that left a structure in the wrong order.
 //! - `partials`: Describes the longest partial linearizations in words, a step a line, and as JSON.
-//! - `questions`: Asks whether what was found is meant: where a weaker promise allows it, or where
-//!   calls wait for values that nobody adds.
 //! - `search`: Sentences about responses that no order explains.
 //! - `transactions`: Sentences about transactions that no order explains.
 //! - `undecided`: Sentences about what was not decided, and about evidence that is not shown.
+//! - `weaker`: Asks whether a violation is meant that a weaker promise allows.
 
 mod operations;
 mod order;
 pub mod partials;
-pub mod questions;
 mod search;
 mod transactions;
 pub mod undecided;
+pub mod weaker;
 
 use crate::check::{Explanation, OfRecords, OfValues};
 use crate::core::history::{History, OperationId};
+use crate::core::interner::Interner;
 use crate::core::operation::Family;
-use crate::exchange::values::Interner;
-use crate::finding::{Circumstance, Failure, Stored};
-use crate::report::words;
 use operations::Operations;
 
 pub use operations::expected_answer;
+
+/// What is wrong, in a line.
+pub const UNEXPLAINED: &str = "No order of the calls explains the answers";
 
 /// The reason in a few sentences; values are shown as `strings` has them.
 pub fn sentences(explanation: &Explanation, history: &History, strings: &Interner) -> String {
@@ -36,51 +36,6 @@ pub fn sentences(explanation: &Explanation, history: &History, strings: &Interne
         Explanation::Records(reason) => operations.records_reason(reason),
         Explanation::Search(reason) => operations.search_reason(reason),
         Explanation::Transactions(reason) => operations.transactions_reason(reason),
-    }
-}
-
-/// What is wrong in a finding, in a few sentences.
-pub fn of_finding(stored: &Stored) -> String {
-    let history = &stored.round.history;
-    match &stored.finding.what {
-        Failure::Violation { explanation, circumstance, .. } => {
-            let more = circumstance.as_ref().map(|of| format!(" {}", about(of, history)));
-            let sentences = sentences(explanation, history, &Interner::default());
-            sentences + &more.unwrap_or_default() + &uninitialised(stored)
-        }
-        fault @ Failure::Fault { .. } => words::fault(fault),
-    }
-}
-
-/// A sentence about the answers that are no values.
-fn uninitialised(stored: &Stored) -> String {
-    let values: Vec<String> = stored.uninitialised().iter().map(i64::to_string).collect();
-    match &values[..] {
-        [] => String::new(),
-        [value] => format!(" {value} is no value: it is uninitialised memory of the heap."),
-        values => format!(" {} are no values: they are uninitialised memory.", values.join(", ")),
-    }
-}
-
-fn about(circumstance: &Circumstance, history: &History) -> String {
-    match circumstance {
-        Circumstance::NoOverlap => {
-            "The calls did not overlap: the structure fails even without concurrency, or the \
-             adapter or the model it names does not fit it."
-                .to_string()
-        }
-        Circumstance::Pruned { returned, pruned } => {
-            let is_store = |id: OperationId| history.operation(id).op.family() == Family::Store;
-            let substitute = match history.ids().next().is_some_and(is_store) {
-                true => "a transaction with the same writes is shown",
-                false => "one of them is shown as a call with the same effect",
-            };
-            format!(
-                "The round was checked while it ran: of its first {returned} calls {pruned} were \
-                 pruned from this history, because they are explained and only their effect \
-                 matters. Where no other call shows that effect, {substitute}."
-            )
-        }
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Conclusion, Interleaved, Interleaving, Subject, render};
 use crate::check::{Limits, NotShown, Partials, partials};
 use crate::core::history::OperationId;
-use crate::exchange::values::Interner;
+use crate::core::interner::Interner;
 use crate::finding::interleaving::{Interleaving as Table, Place, Row, RowKind, in_short};
 use crate::finding::{Failure, Stored};
 use crate::report::{explanation, text, words};
+use crate::view::page::{Conclusion, Interleaved, Interleaving, Subject, render};
 
 /// Time to compute what a page shows besides the finding: far more than a short round takes.
 const EVIDENCE_MAX: Duration = Duration::from_secs(1);

@@ -10,7 +10,7 @@ use crate::check::{self, AttemptOutcome, NotShown, Order, Partial, Partials, Sea
 use crate::core::operation::Op;
 use crate::core::words::brief;
 use crate::model::Expected;
-use crate::report::explanation::{self, undecided};
+use crate::view::explanation::{self, undecided};
 
 /// Characters of an answer.
 const ANSWER_MAX: usize = 1_000;

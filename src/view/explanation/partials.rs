@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::operations::Operations;
 use crate::check::{Effect, Partial, Partials};
 use crate::core::history::{History, OperationId};
+use crate::core::interner::Interner;
 use crate::core::words::brief;
-use crate::exchange::values::Interner;
 
 /// Partial linearizations that are described, and steps of each: the last say what went wrong.
 const DESCRIBED_MAX: usize = 3;

@@ -3,10 +3,13 @@
 use crate::check::Missing;
 use crate::core::columns;
 use crate::core::history::{History, NEVER, OperationId, Unit, client_name};
+use crate::core::interner::Interner;
 use crate::core::words;
-use crate::exchange::values::Interner;
-use crate::finding::SHOWN_MAX;
 
+/// Most operations that are drawn: there are as many letters.
+pub const SHOWN_MAX: usize = 26;
+/// Of a history with no more operations than this all are drawn: each may play a part.
+pub const SHOWN_WHOLE: usize = 12;
 /// Columns between two neighbouring stamps.
 const STEP: usize = 4;
 
@@ -109,6 +112,24 @@ fn boxes<'a>(
         }
     }
     line.into_iter().collect::<String>().trim_end().to_string()
+}
+
+/// The letter of an operation of those that are shown.
+pub fn letter(shown: &[OperationId], id: OperationId) -> Option<char> {
+    let at = shown.iter().position(|other| *other == id)?;
+    ('A'..='Z').nth(at)
+}
+
+/// Names the operations of the picture that are the witness, if it has others too.
+pub fn witness_note(shown: &[OperationId], witness: &[OperationId]) -> Option<String> {
+    let letters: Vec<String> = shown
+        .iter()
+        .filter(|id| witness.contains(id))
+        .filter_map(|id| letter(shown, *id))
+        .map(String::from)
+        .collect();
+    let others = !letters.is_empty() && letters.len() < shown.len();
+    others.then(|| format!("What is said above is about {}.", letters.join(", ")))
 }
 
 #[cfg(test)]

@@ -5,14 +5,12 @@
 //!   and numbered by their start; the evidence near the failure is there in full.
 //! - `evidence`: The evidence of a page: partial linearizations, the search near the failure, or an
 //!   order of a good history, in the page's numbers.
-//! - `finding`: Makes the page of a finding.
 //! - `glossary`: The glossary of the book (`docs/glossary.md`) as a part of a page, which explains
 //!   its terms without network.
 //! - `pack`: Packs integers into bytes (LEB128), and these into base64 for a page.
 
 mod data;
 mod evidence;
-mod finding;
 mod glossary;
 mod pack;
 
@@ -20,11 +18,10 @@ use maud::{Markup, PreEscaped, html};
 
 use crate::check::{Limits, NotShown, Partials};
 use crate::core::history::{History, OperationId, Unit};
-use crate::exchange::values::Interner;
+use crate::core::interner::Interner;
 use crate::model::Spec;
-use crate::report::words::UNEXPLAINED;
+use crate::view::explanation::UNEXPLAINED;
 
-pub use finding::of_finding;
 pub use glossary::glossary;
 
 const TEMPLATE: &str = include_str!("assets/page.html");

@@ -8,15 +8,13 @@ use crate::model::{Kind, Spec, added};
 use crate::process::fault::FaultKind;
 use crate::report::words;
 use crate::trace::frame::{Awaited, Deed, DetectedKind};
-
-/// Most models that are named.
-const MODELS_MAX: usize = 2;
+use crate::view::explanation::weaker::question;
 
 /// What to ask about a finding, if anything.
 pub fn of_finding(stored: &Stored) -> Option<String> {
     match &stored.finding.what {
         Failure::Violation { weaker, .. } => {
-            of_weaker(weaker).or_else(|| of_model(&stored.finding.model))
+            question(weaker).or_else(|| of_model(&stored.finding.model))
         }
         Failure::Fault { kind, places, .. } => {
             let waits_for_lock = places.iter().any(is_waiting_for_lock);
@@ -35,26 +33,6 @@ fn of_model(model: &str) -> Option<String> {
          spuriously, else in a class beside it, with INTERLAP_MODEL."
             .to_string()
     })
-}
-
-/// What to ask where these weaker promises allow a history.
-pub fn of_weaker(weaker: &[Spec]) -> Option<String> {
-    let (models, orders): (Vec<&Spec>, Vec<&Spec>) =
-        weaker.iter().partition(|model| model.is_linearizable());
-    let shown = |model: &&Spec| format!("`--model {model}`");
-    let models: Vec<String> = models.iter().take(MODELS_MAX).map(shown).collect();
-    let orders: Vec<String> = orders.iter().map(shown).collect();
-    let order = "some order explains it, but none in which what returned before a call comes first";
-    let answer = match (&models[..], &orders[..]) {
-        ([], []) => return None,
-        ([], orders) => format!("{} allows it: {order}.", orders.join(" or ")),
-        (models, []) => format!("{} allows it.", models.join(" or ")),
-        (models, orders) => {
-            let (models, orders) = (models.join(" or "), orders.join(" or "));
-            format!("{models} allows it, and so does {orders}.")
-        }
-    };
-    Some(format!("Is this meant? {answer}"))
 }
 
 fn is_waiting_for_lock(place: &FaultPlace) -> bool {

@@ -1,9 +1,9 @@
 //! Puts operations of a history into words, as sentences name them.
 
 use crate::core::history::{History, OperationId};
+use crate::core::interner::Interner;
 use crate::core::operation::{Op, Status, listed};
 use crate::core::words;
-use crate::exchange::values::Interner;
 use crate::model::Expected;
 
 /// The operations of a history, and the texts that its values stand for.

@@ -1,0 +1,26 @@
+//! Asks whether a violation is meant that a weaker promise allows.
+
+use crate::model::Spec;
+
+/// Most models that are named.
+const MODELS_MAX: usize = 2;
+
+/// What to ask where these weaker promises allow a history.
+pub fn question(weaker: &[Spec]) -> Option<String> {
+    let (models, orders): (Vec<&Spec>, Vec<&Spec>) =
+        weaker.iter().partition(|model| model.is_linearizable());
+    let shown = |model: &&Spec| format!("`--model {model}`");
+    let models: Vec<String> = models.iter().take(MODELS_MAX).map(shown).collect();
+    let orders: Vec<String> = orders.iter().map(shown).collect();
+    let order = "some order explains it, but none in which what returned before a call comes first";
+    let answer = match (&models[..], &orders[..]) {
+        ([], []) => return None,
+        ([], orders) => format!("{} allows it: {order}.", orders.join(" or ")),
+        (models, []) => format!("{} allows it.", models.join(" or ")),
+        (models, orders) => {
+            let (models, orders) = (models.join(" or "), orders.join(" or "));
+            format!("{models} allows it, and so does {orders}.")
+        }
+    };
+    Some(format!("Is this meant? {answer}"))
+}

@@ -1,0 +1,11 @@
+//! Shows a history and its verdict to people: in sentences, as a timeline, as a page.
+//!
+//! - `checked`: A history with its verdict, shown as text and as a page.
+//! - `explanation/`: Makes sentences of the reasons why no order explains a history.
+//! - `page/`: Renders the page of a finding or a history: one HTML file that needs no network.
+//! - `timeline`: Draws operations as timeboxes, a row for each thread, with a legend.
+
+pub mod checked;
+pub mod explanation;
+pub mod page;
+pub mod timeline;
