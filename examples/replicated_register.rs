@@ -3,10 +3,9 @@
 //! ask two others and see an older one: a violation that few schedules show.
 //! `cargo run --example replicated_register`
 
-use interlap::check::{Limits, Verdict, check};
 use interlap::core::random::Random;
 use interlap::core::recorder::{Answered, CallUnderWay, Recorder};
-use interlap::model::Model;
+use interlap::{check::Limits, model::Model, view::judged::Judged};
 
 #[derive(Clone, Copy, Debug)]
 enum Call {
@@ -42,7 +41,7 @@ struct Client {
 }
 
 /// One writer, whose values grow, and two readers. The schedule is a function of the seed.
-fn simulate(seed: u64, writes_back: bool) -> Verdict {
+fn simulate(seed: u64, writes_back: bool) -> Judged {
     let (mut random, recorder) = (Random::new(seed), Recorder::new());
     let (mut replicas, mut written) = ([0; 3], 0);
     let mut clients: [Option<Client>; 3] = [None, None, None];
@@ -68,13 +67,13 @@ fn simulate(seed: u64, writes_back: bool) -> Verdict {
             client.recorded.returned(client.newest);
         }
     }
-    check(&recorder.journal(), &Register, &Limits::default())
+    Judged::new(&recorder.journal(), Register, &Limits::default())
 }
 
 pub fn main() {
     let mut without = (0..1000).map(|seed| simulate(seed, false));
-    let bad = without.find(|verdict| *verdict != Verdict::Consistent).expect("an older value");
-    println!("without write-back: {bad:?}");
-    assert!((0..1000).all(|seed| simulate(seed, true) == Verdict::Consistent));
+    let bad = without.find(|judged| !judged.is_consistent()).expect("an older value");
+    println!("{}", bad.text("without write-back"));
+    assert!((0..1000).all(|seed| simulate(seed, true).is_consistent()));
     println!("with write-back: 1,000 seeds are linearizable");
 }

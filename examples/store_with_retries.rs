@@ -2,12 +2,11 @@
 //! which may do an append twice. `cargo run --example store_with_retries`
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::Mutex;
+use std::{fmt::Debug, hash::Hash, sync::Mutex};
 
-use interlap::check::{Limits, Verdict, check};
 use interlap::core::random::Random;
 use interlap::core::recorder::{Answered, Recorder};
-use interlap::model::Model;
+use interlap::{check::Limits, model::Model, view::judged::Judged};
 
 #[derive(Clone, Debug)]
 enum Call {
@@ -32,14 +31,14 @@ impl Model<Answered<Call, String>> for Store {
         }
     }
 
-    fn part(&self, op: &Answered<Call, String>) -> Option<i64> {
+    fn part(&self, op: &Answered<Call, String>) -> Option<impl Eq + Hash + Debug> {
         let (Call::Append(key, _) | Call::Get(key)) = op.call;
         Some(key)
     }
 }
 
 /// Three threads call; one answer in five is lost, and a client tries twice at most.
-fn run(seed: u64, numbers_requests: bool) -> Verdict {
+fn run(seed: u64, numbers_requests: bool) -> Judged {
     let (recorder, server) = (&Recorder::new(), Mutex::new((BTreeMap::new(), HashSet::new())));
     let serve = &|call: &Call, request: (u8, u8)| {
         let mut server = server.lock().expect("nobody panics");
@@ -58,10 +57,10 @@ fn run(seed: u64, numbers_requests: bool) -> Verdict {
                 for number in 0..20 {
                     let key = random.below(2) as i64;
                     let letter = char::from(b'A' + 20 * client + number); // no other's
-                    let append = random.below(2) == 0;
-                    let call = if append { Call::Append(key, letter) } else { Call::Get(key) };
+                    let call = [Call::Append(key, letter), Call::Get(key)];
+                    let call = &call[random.below(2) as usize];
                     let recorded = recorder.invoke(client.into(), call.clone());
-                    let mut answers = (0..2).map(|_| serve(&call, (client, number)));
+                    let mut answers = (0..2).map(|_| serve(call, (client, number)));
                     if let Some(answer) = answers.find(|_| random.below(5) > 0) {
                         recorded.returned(answer);
                     } // else it is dropped: its outcome is not known
@@ -69,12 +68,13 @@ fn run(seed: u64, numbers_requests: bool) -> Verdict {
             });
         }
     });
-    check(&recorder.journal(), &Store, &Limits::default())
+    Judged::new(&recorder.journal(), Store, &Limits::default())
 }
 
 pub fn main() {
     let bad = run(1, false);
-    assert_ne!(bad, Verdict::Consistent);
-    assert!((0..100).all(|seed| run(seed, true) == Verdict::Consistent));
-    println!("appends tried again: {bad:?}\nwith numbered requests: 100 runs are linearizable");
+    assert!(!bad.is_consistent());
+    println!("{}", bad.text("appends tried again")); // `bad.page` is a page for browsers
+    assert!((0..100).all(|seed| run(seed, true).is_consistent()));
+    println!("with numbered requests: 100 runs are linearizable");
 }

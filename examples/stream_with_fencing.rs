@@ -3,10 +3,9 @@
 //! its turn to append, so a writer that was fenced meanwhile still gets through.
 //! `cargo run --example stream_with_fencing`
 
-use interlap::check::{Limits, Verdict, check};
 use interlap::core::random::Random;
 use interlap::core::recorder::{Answered, CallUnderWay, Recorder};
-use interlap::model::Model;
+use interlap::{check::Limits, model::Model, view::judged::Judged};
 
 #[derive(Clone, Debug)]
 enum Call {
@@ -40,7 +39,7 @@ impl Model<Answered<Call, i64>> for Stream {
 }
 
 /// Two writers fence and append in turns of single steps. The schedule is a function of the seed.
-fn simulate(seed: u64, looks_again: bool) -> Verdict {
+fn simulate(seed: u64, looks_again: bool) -> Judged {
     let (mut random, recorder) = (Random::new(seed), Recorder::new());
     let (mut newest, mut tail, mut tokens) = (0, 0, [0, 0]);
     // Appends under way, each with whether its token was the newest. One answer in ten is lost.
@@ -65,13 +64,13 @@ fn simulate(seed: u64, looks_again: bool) -> Verdict {
             appends[writer] = Some((recorded, token == newest));
         }
     }
-    check(&recorder.journal(), &Stream, &Limits::default())
+    Judged::new(&recorder.journal(), Stream, &Limits::default())
 }
 
 pub fn main() {
     let mut early = (0..1000).map(|seed| simulate(seed, false));
-    let bad = early.find(|verdict| *verdict != Verdict::Consistent).expect("a late append");
-    println!("the token is looked at before: {bad:?}");
-    assert!((0..1000).all(|seed| simulate(seed, true) == Verdict::Consistent));
+    let bad = early.find(|judged| !judged.is_consistent()).expect("a late append");
+    println!("{}", bad.text("the token is looked at before"));
+    assert!((0..1000).all(|seed| simulate(seed, true).is_consistent()));
     println!("it is looked at again: 1,000 seeds are linearizable");
 }

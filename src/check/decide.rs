@@ -53,6 +53,7 @@ fn checker(kind: Kind) -> Checker {
             Decides(|case| keyed::check(case.history, case.spec, case.limits))
         }
         Kind::RangeSet => DecidesSome(range_set_verdict),
+        Kind::Own => DecidesSome(|_| None),
         Kind::Itself | Kind::Class => {
             Decides(|case| itself::check(case.history, case.spec, case.limits))
         }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::operation::{Op, Status};
 use super::operation_set::Ops;
+use super::own::Own;
 use super::sequential_runs::SequentialRuns;
 
 /// End stamp of an operation that never returned.
@@ -85,6 +86,8 @@ pub struct History {
     /// What the structure, or a class beside it, answers to these calls one at a time, where that
     /// is the model.
     pub runs: Option<Arc<SequentialRuns>>,
+    /// The model of its operations, where these are a user's own.
+    pub own: Option<Own>,
     /// The client that ran alone: it created the structure, and drained it at the end.
     pub drain: Option<u32>,
 }
@@ -346,12 +349,21 @@ impl History {
     /// A history with the same settings and no operations.
     pub fn without_threads(&self) -> History {
         let History { drained, waits, drain, .. } = *self;
-        History { threads: Vec::new(), drained, waits, drain, runs: self.runs.clone() }
+        let (runs, own) = (self.runs.clone(), self.own.clone());
+        History { threads: Vec::new(), drained, waits, drain, runs, own }
     }
 
     /// The name of the operation's client for people: "thread 2", or "drain".
     pub fn client_name(&self, id: OperationId) -> String {
-        client_name(self.threads[id.thread as usize].client, self.drain)
+        self.name_of(self.threads[id.thread as usize].client)
+    }
+
+    /// The name of a client for people.
+    pub fn name_of(&self, client: u32) -> String {
+        match self.own {
+            Some(_) => format!("client {client}"),
+            None => client_name(client, self.drain),
+        }
     }
 
     pub fn len(&self) -> usize {

@@ -1,4 +1,4 @@
-//! Interns the values of other tools' histories that are not integers.
+//! Interns the values of histories that are not integers.
 //! Each string or word gets an integer, beginning with the lowest 64-bit integers. No other value
 //! of a history is that low, so the text in which a model describes a state can be searched for
 //! these integers to put the strings back.
@@ -73,11 +73,21 @@ impl Interner {
                 Err(format!("the value {value}; expected an integer above {}", NIL + RESERVED - 1))
             }
             Value::Integer(value) => Ok(*value),
-            value => Ok(*self.ids.entry(value.clone()).or_insert_with(|| {
-                self.values.push(value.clone());
-                NIL + self.values.len() as i64 - 1
-            })),
+            value => Ok(match self.ids.get(value) {
+                Some(id) => *id,
+                None => {
+                    let id = self.add(value.clone());
+                    self.ids.insert(value.clone(), id);
+                    id
+                }
+            }),
         }
+    }
+
+    /// A new integer for `value`, whether it has one or not.
+    pub fn add(&mut self, value: Value) -> i64 {
+        self.values.push(value);
+        NIL + self.values.len() as i64 - 1
     }
 
     /// What an integer stands for, if not for itself.

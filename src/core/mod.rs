@@ -2,10 +2,11 @@
 //!
 //! - `answer`: Kinds of answers: how a call went, whatever its values.
 //! - `columns`: Lays out rows of cells in columns: every table in text.
+//! - `contract`: The trait `Model`: a sequential object that histories are checked against.
 //! - `files`: Files that are written whole or not at all, folders of scratch files, and names from
 //!   data that become paths.
 //! - `history`: Histories: for each thread, its operations with their timeboxes and answers.
-//! - `interner`: Interns the values of other tools' histories that are not integers.
+//! - `interner`: Interns the values of histories that are not integers.
 //! - `journal`: Journals: histories whose operations are of a type of the user's own.
 //! - `machine`: The machine that this program runs on, described for reports.
 //! - `measured`: How often a finding recurs, measured over repeated rounds.
@@ -15,6 +16,7 @@
 //! - `operation`: The operations: what can be called on a structure, with which arguments and
 //!   answers.
 //! - `outcome`: What a command's exit status says: nothing found, found, not decided, or an error.
+//! - `own`: A history of a user's own operations, whose model it brings along.
 //! - `paths`: Paths without `..`, and relative to a folder, by their names alone.
 //! - `plan`: Plans: everything that determines a run, as one value.
 //! - `random`: Reproducible random numbers: a seed gives the same draws in every build and machine.
@@ -31,6 +33,7 @@
 
 pub mod answer;
 pub mod columns;
+pub mod contract;
 #[cfg(feature = "fuzzer")]
 pub mod files;
 pub mod history;
@@ -43,6 +46,7 @@ pub mod method;
 pub mod operation;
 pub mod operation_set;
 pub mod outcome;
+pub mod own;
 pub mod paths;
 #[cfg(feature = "fuzzer")]
 pub mod plan;

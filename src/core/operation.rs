@@ -72,6 +72,10 @@ macro_rules! operations {
         #[repr(u8)]
         pub enum Op {
             $($variant = $code,)*
+            /// An operation of a user's own, which only histories in this process have. Its
+            /// arguments are the numbers of its steps in `History::own`, its result that of a text.
+            #[serde(skip)]
+            Described = FIRST_CODE - 1,
             /// A method that a target lists. Its name in JSON is its signature.
             #[serde(untagged)]
             Method(Method) = FIRST_CODE,
@@ -83,20 +87,28 @@ macro_rules! operations {
 
             /// The name used in traces, reports and on the command line; unique within a family.
             pub fn name(self) -> &'static str {
-                match self { $(Op::$variant => $name,)* Op::Method(method) => method.name() }
+                match self {
+                    $(Op::$variant => $name,)*
+                    Op::Described => "operation",
+                    Op::Method(method) => method.name(),
+                }
             }
 
             pub fn family(self) -> Family {
                 match self {
                     $(Op::$variant => Family::$family,)*
-                    Op::Method(_) => Family::Custom,
+                    Op::Described | Op::Method(_) => Family::Custom,
                 }
             }
 
             /// The `il_op` code; of every method that of the first.
             #[inline]
             pub const fn code(self) -> u8 {
-                match self { $(Op::$variant => $code,)* Op::Method(_) => FIRST_CODE }
+                match self {
+                    $(Op::$variant => $code,)*
+                    Op::Described => FIRST_CODE - 1,
+                    Op::Method(_) => FIRST_CODE,
+                }
             }
 
             /// The operation of a family with this `il_op` code.
@@ -277,7 +289,7 @@ impl Op {
             // Three conditions, then the records.
             Op::LogAppendBatch => Count::AtLeast(3),
             Op::EnqueueBulk => Count::Any,
-            Op::KvPut | Op::KvAppend => Count::AtLeast(1),
+            Op::KvPut | Op::KvAppend | Op::Described => Count::AtLeast(1),
             Op::SetRangeCount | Op::SetRangeList | Op::StoreWrite => Count::Exactly(2),
             Op::MapPut | Op::MapInsertIfAbsent | Op::RegisterCompareExchange => Count::Exactly(2),
             Op::MapCompareExchange => Count::Exactly(3),
@@ -336,6 +348,7 @@ impl Op {
             Op::StoreBegin => &[(Status::Ok, AtMost(1))],
             Op::StoreWrite => &[(Status::Ok, Exactly(0)), (Status::Failed, Exactly(0))],
             Op::StoreCommit => &[(Status::Ok, AtMost(1)), (Status::Failed, Exactly(0))],
+            Op::Described => &[(Status::Ok, AtMost(1))],
             // A result, or the type of an exception.
             Op::Method(_) => &[(Status::Ok, Any), (Status::Failed, Any)],
             Op::StoreRemove => &[
@@ -375,6 +388,7 @@ impl Op {
         match (status, self) {
             (Status::Ok, _) if self.is_question() => "true",
             (Status::Failed, _) if self.is_question() => "false",
+            (Status::Ok, Described) => "",
             (Status::Ok, KvGet) => "the empty string",
             (Status::Ok, SetRangeList | DequeueBulk) => "nothing",
             (Status::Failed, MapGet | StoreRead | SetSelect) => "absent",

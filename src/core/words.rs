@@ -16,12 +16,17 @@ pub fn number(value: i64) -> String {
 pub fn operation(history: &History, id: OperationId, shown: Shown) -> String {
     let operation = history.operation(id);
     let call = call(operation.op, history.args(id), shown);
-    format!("{call} -> {}", answer(operation.op, operation.status, history.results(id), shown))
+    match answer(operation.op, operation.status, history.results(id), shown) {
+        answer if answer.is_empty() => call,
+        answer => format!("{call} -> {answer}"),
+    }
 }
 
 /// "push(7)". A long list of values is shortened.
 pub fn call(op: Op, args: &[i64], shown: Shown) -> String {
     let args = match op {
+        // The first of its steps, which all have the text of the whole.
+        Op::Described => return shown(args[0]),
         Op::Method(method) => method.shown_arguments(args).unwrap_or_else(|_| list(args)),
         _ => listed(args.iter().map(|value| shown(*value))),
     };

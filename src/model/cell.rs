@@ -147,11 +147,6 @@ impl Model<Call<'_>> for Cell {
     fn reads(&self, call: &Call) -> bool {
         call.is_read()
     }
-
-    /// Cells of different keys are independent.
-    fn part(&self, call: &Call) -> Option<i64> {
-        Some(key(call.op, call.args))
-    }
 }
 
 impl Expect<Call<'_>> for Cell {

@@ -4,9 +4,10 @@
 //!
 //! - `bag`: Sequential objects for the models pool and priority queue: multisets of values.
 //! - `cell`: Sequential objects for the models set, map and register, made of independent cells.
-//! - `contract`: The trait `Model`: a sequential object that histories are checked against.
 //! - `counted`: A container that also says how many values it holds.
 //! - `counter`: Sequential object for the model counter: a number that calls add to and read.
+//! - `given`: The model of a user, as a history of the user's own operations brings it along
+//!   (`core::own`).
 //! - `itself`: The models self and class: what the structure itself, or a class beside it, answers
 //!   when its calls are made one at a time.
 //! - `log`: Sequential object for the model log: records, each appended at the next position.
@@ -24,9 +25,9 @@
 
 mod bag;
 mod cell;
-mod contract;
 mod counted;
 mod counter;
+mod given;
 mod itself;
 mod log;
 mod object;
@@ -44,11 +45,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::operation::{Family, Op};
 
+pub use crate::core::contract::Model;
 pub use bag::Bag;
 pub use cell::{Cell, Dictionary, Effect, key, returns_value};
-pub use contract::Model;
 pub use counted::{Claim, Counted, Counts};
 pub use counter::Counter;
+pub use given::Given;
 pub use itself::Itself;
 pub use log::Log;
 pub use object::{Call, Expect, Expected, added, removed_max, taken_up_to};
@@ -94,6 +96,8 @@ pub enum Kind {
     Itself,
     /// A sequential class beside the adapter.
     Class,
+    /// A user's [`Model`], which the history brings along. It cannot be named.
+    Own,
 }
 
 /// What an "empty" answer promises, weakest first. Each promise includes the ones before it.
@@ -240,6 +244,7 @@ impl Kind {
             Kind::Serializable => "serializable",
             Kind::Itself => "self",
             Kind::Class => "class",
+            Kind::Own => "own",
         }
     }
 
@@ -257,7 +262,7 @@ impl Kind {
             Kind::Counter => Family::Counter,
             Kind::Log => Family::Log,
             Kind::Snapshot | Kind::Serializable => Family::Store,
-            Kind::Itself | Kind::Class => Family::Custom,
+            Kind::Itself | Kind::Class | Kind::Own => Family::Custom,
         }
     }
 

@@ -46,6 +46,8 @@ pub enum Expected {
     Between(i64, i64),
     /// Of the model self; [`Status::Pending`] where the call could not be made.
     Answer(Status, Vec<i64>),
+    /// Of a user's model, in its words.
+    Text(String),
     EmptyString,
     /// A string that none of the history's gets found.
     OtherString,

@@ -121,10 +121,6 @@ impl Model<Call<'_>> for Texts {
         call.is_read()
     }
 
-    fn part(&self, call: &Call) -> Option<i64> {
-        Some(call.args[0])
-    }
-
     fn describe_state(&self, state: &Self::State) -> String {
         let texts = state.iter().map(|(key, text)| (key, text.characters()));
         format!("{:?}", texts.collect::<BTreeMap<_, _>>())

@@ -53,6 +53,15 @@ impl<'a> Checked<'a> {
         }
     }
 
+    /// The model as people read it.
+    fn model_name(&self) -> String {
+        match &self.of.history.own {
+            Some(own) if self.model.is_linearizable() => own.name.to_string(),
+            Some(own) => format!("{} with {:?} consistency", own.name, self.model.consistency),
+            None => self.model.to_string(),
+        }
+    }
+
     /// Why no order explains it, in sentences with its own values.
     pub fn sentences(&self, witness: &Witness) -> String {
         explanation::sentences(&witness.explanation, self.of.history, self.of.strings)
@@ -64,14 +73,17 @@ impl<'a> Checked<'a> {
         let witness = match &self.verdict {
             Verdict::Consistent => {
                 let count = history.len();
-                return format!("{name}: consistent with {} ({count} operations)\n", self.model);
+                return format!(
+                    "{name}: consistent with {} ({count} operations)\n",
+                    self.model_name()
+                );
             }
             Verdict::Inconclusive(why) => {
                 return format!("{name}: not decided: {}\n", undecided::reason(why));
             }
             Verdict::Violation(witness) => witness,
         };
-        let mut text = format!("{name}: violates {} ({})\n", self.model, witness.rule);
+        let mut text = format!("{name}: violates {} ({})\n", self.model_name(), witness.rule);
         text += &format!("{}\n", self.sentences(witness));
         if let Some(question) = weaker::question(&self.weaker) {
             text += &format!("{question}\n");
@@ -103,7 +115,7 @@ impl<'a> Checked<'a> {
     /// The page, as HTML that needs no network.
     pub fn page(&self) -> String {
         let Named { name, history, strings, unit } = self.of;
-        let mut lettered: Vec<OperationId> = Vec::new();
+        let (count, mut lettered) = (history.len(), Vec::<OperationId>::new());
         let conclusion = match &self.verdict {
             Verdict::Consistent => Conclusion::Consistent,
             Verdict::Inconclusive(reason) => Conclusion::Inconclusive(undecided::reason(reason)),
@@ -121,7 +133,7 @@ impl<'a> Checked<'a> {
         };
         page::render(&page::Subject {
             title: name.to_string(),
-            about: format!("{} operations, checked against model {}", history.len(), self.model),
+            about: format!("{count} operations, checked against model {}", self.model_name()),
             history,
             model: Some(self.model),
             conclusion,

@@ -2,7 +2,7 @@
 
 use crate::check::Missing;
 use crate::core::columns;
-use crate::core::history::{History, NEVER, OperationId, Unit, client_name};
+use crate::core::history::{History, NEVER, OperationId, Unit};
 use crate::core::interner::Interner;
 use crate::core::words;
 
@@ -38,7 +38,7 @@ pub fn draw(
     rows.dedup();
     let row = |row: u32| {
         let on_row = ids.iter().enumerate().filter(|(_, id)| client(history, **id) == row);
-        [client_name(row, history.drain), boxes(history, on_row, &instants)]
+        [history.name_of(row), boxes(history, on_row, &instants)]
     };
     let rows: Vec<_> = rows.into_iter().map(row).collect();
     let legend: String =

@@ -13,6 +13,7 @@ mod machine;
 mod many_clients;
 mod never_quiescent;
 mod online;
+mod own;
 mod parallel;
 mod partials;
 mod properties;

@@ -15,7 +15,7 @@ use super::agreement::SMALL;
 use super::random::{Random, Shape, history};
 
 /// The operations of a maximal partial linearization.
-type Done = BTreeSet<OperationId>;
+pub type Done = BTreeSet<OperationId>;
 
 /// Follows every order; collects its end.
 fn ends<'a, M: Model<Call<'a>>>(
@@ -50,7 +50,9 @@ fn ends<'a, M: Model<Call<'a>>>(
     }
 }
 
-fn enumerated(
+/// The ends of all partial linearizations until `last`, of which also answers that came later are
+/// known.
+pub fn enumerated(
     history: (&History, Option<i64>),
     last: u64,
     spec: &Spec,

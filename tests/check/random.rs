@@ -251,7 +251,7 @@ impl Simulation<'_> {
             Kind::RangeSet | Kind::Counter | Kind::Log | Kind::Kv => {
                 of(&family(self.shape.kind.family()), self.random)
             }
-            Kind::Snapshot | Kind::Serializable | Kind::Itself | Kind::Class => {
+            Kind::Snapshot | Kind::Serializable | Kind::Itself | Kind::Class | Kind::Own => {
                 unreachable!("transactions are drawn apart")
             }
         }

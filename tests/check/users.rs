@@ -1,6 +1,8 @@
 //! Compares the check of journals against users' own models with the enumeration: independent parts
 //! on several threads, operations of several steps, and limits.
 
+use std::fmt::Debug;
+use std::hash::Hash;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -18,7 +20,7 @@ const NOBODY: OperationId = OperationId { thread: 0, index: 0 };
 
 /// A call that owns its values, as a user's would.
 #[derive(Clone, Debug)]
-struct Owned {
+pub struct Owned {
     op: Op,
     status: Status,
     args: Vec<i64>,
@@ -32,7 +34,7 @@ impl Owned {
     }
 }
 
-fn journal(history: &History) -> Journal<Owned> {
+pub fn journal(history: &History) -> Journal<Owned> {
     let mut journal = Journal::default();
     journal.drained = history.drained;
     for id in history.ids() {
@@ -46,7 +48,7 @@ fn journal(history: &History) -> Journal<Owned> {
 }
 
 /// A map of independent keys.
-struct Map;
+pub struct Map;
 
 impl Model<Owned> for Map {
     type State = <Dictionary as Model<Call<'static>>>::State;
@@ -59,17 +61,40 @@ impl Model<Owned> for Map {
         Dictionary { initial: None }.step(state, &operation.call(), next);
     }
 
-    fn part(&self, operation: &Owned) -> Option<i64> {
+    fn part(&self, operation: &Owned) -> Option<impl Eq + Hash + Debug> {
         Some(key(operation.op, &operation.args))
     }
 
     fn reads(&self, operation: &Owned) -> bool {
         operation.call().is_read()
     }
+
+    fn describe_state(&self, state: &Self::State) -> String {
+        Dictionary { initial: None }.describe_state(state)
+    }
+}
+
+/// A register, which holds 0 at first.
+pub struct Register;
+
+impl Model<Owned> for Register {
+    type State = <Dictionary as Model<Call<'static>>>::State;
+
+    fn init(&self) -> Self::State {
+        Dictionary { initial: Some(0) }.init()
+    }
+
+    fn step(&self, state: &Self::State, operation: &Owned, next: &mut Vec<Self::State>) {
+        Dictionary { initial: Some(0) }.step(state, &operation.call(), next);
+    }
+
+    fn describe_state(&self, state: &Self::State) -> String {
+        Dictionary { initial: Some(0) }.describe_state(state)
+    }
 }
 
 /// A queue whose bulk calls take several steps.
-struct Queue;
+pub struct Queue;
 
 impl Model<Owned> for Queue {
     type State = std::collections::VecDeque<i64>;

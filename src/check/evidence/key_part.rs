@@ -17,6 +17,7 @@ pub fn key_of(history: &History, spec: &Spec, id: OperationId) -> Option<i64> {
     match spec.kind {
         Kind::Set | Kind::Map => Some(key(history.operation(id).op, history.args(id))),
         Kind::Kv => history.args(id).first().copied(),
+        Kind::Own => history.own.as_ref()?.part(*history.args(id).first()?),
         _ => None,
     }
 }

@@ -96,7 +96,7 @@ pub fn prune(history: &History, spec: &Spec, settled: u64) -> (History, Vec<Vec<
         Kind::Counter | Kind::Log | Kind::RangeSet | Kind::Lifo | Kind::FifoRelaxed => {
             before_an_instant(history, spec.kind, history.ids().collect(), settled, &mut dropped);
         }
-        Kind::Snapshot | Kind::Serializable | Kind::Itself | Kind::Class => {}
+        Kind::Snapshot | Kind::Serializable | Kind::Itself | Kind::Class | Kind::Own => {}
     }
     kept(history, &dropped)
 }

@@ -22,7 +22,7 @@ use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{Entry, History, OperationId, Thread};
 use crate::core::operation::Status;
 use crate::model::{
-    Bag, Call, Counted, Counter, Dictionary, Expect, Itself, Kind, Log, Model, OrderedSet,
+    Bag, Call, Counted, Counter, Dictionary, Expect, Given, Itself, Kind, Log, Model, OrderedSet,
     Producers, Relaxed, Sequence, Spec, Stream, Texts,
 };
 
@@ -127,6 +127,7 @@ pub fn with_object<'a, T: Task<'a>>(history: &History, spec: &Spec, task: T) -> 
         Kind::FifoRelaxed => task.run(&counted(Relaxed { k: spec.k as usize }, spec)),
         Kind::RangeSet => task.run(&OrderedSet),
         Kind::Itself | Kind::Class => task.run(&Itself::new(history, spec)),
+        Kind::Own => task.run(&Given::new(history)),
         Kind::Kv => task.run(&Texts),
         Kind::Counter => task.run(&Counter),
         Kind::Log if crate::check::data::scope::is_stream(history, spec) => task.run(&Stream),

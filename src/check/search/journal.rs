@@ -70,7 +70,7 @@ where
 
 /// The operations by part, in the order of each part's first; all in one where one concerns all.
 fn parts<O: Debug, M: Model<O>>(journal: &Journal<O>, model: &M) -> Vec<Part> {
-    let mut of: HashMap<i64, Part> = HashMap::new();
+    let mut of: HashMap<_, Part> = HashMap::new();
     for (id, timed) in journal.operations() {
         match model.part(&timed.operation) {
             Some(part) => of.entry(part).or_default().push(id),

@@ -75,6 +75,14 @@ impl<'a> Steps<'a> {
         if self.spec.kind.is_run() {
             return steps.push(Step { call, before: None });
         }
+        if self.spec.kind == Kind::Own {
+            // Its arguments are the numbers of its steps.
+            let step = |(at, args): (usize, &'a i64)| {
+                let call = Call { args: std::slice::from_ref(args), ..call };
+                Step { call, before: at.checked_sub(1) }
+            };
+            return steps.extend(call.args.iter().enumerate().map(step));
+        }
         let (split, status) = (self.spec.bulk != Bulk::Atomic, call.status);
         match (call.op, status) {
             (_, Status::Full) => {}

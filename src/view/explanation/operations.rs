@@ -63,16 +63,20 @@ impl Operations<'_> {
 
     /// "insert(7) by thread 3, which answered false".
     pub fn call(&self, id: OperationId) -> String {
-        format!("{}, which {}", self.called(id), self.answered(id))
+        match self.answer(id) {
+            answer if answer.is_empty() => self.called(id),
+            _ => format!("{}, which {}", self.called(id), self.answered(id)),
+        }
     }
 
     /// "insert(7) = false by thread 3".
     pub fn short(&self, id: OperationId) -> String {
         let answer = match self.history.operation(id).status.is_open() {
-            true => "?".to_string(),
-            false => self.answer(id),
+            true => " = ?".to_string(),
+            false if self.answer(id).is_empty() => String::new(),
+            false => format!(" = {}", self.answer(id)),
         };
-        format!("{} = {answer} by {}", self.made(id), self.thread(id))
+        format!("{}{answer} by {}", self.made(id), self.thread(id))
     }
 
     /// "; the 3 calls still under way do not change that", where they might have.
@@ -112,6 +116,7 @@ pub fn expected_answer(op: Op, expected: &Expected, strings: &Interner) -> Strin
         Expected::Answer(status, results) => {
             words::answer(op, *status, results, &|value| strings.shown(value))
         }
+        Expected::Text(text) => text.clone(),
         Expected::EmptyString => "the empty string".to_string(),
         Expected::OtherString => "a string that no get found".to_string(),
     }

@@ -1,6 +1,6 @@
 //! Asks whether a violation is meant that a weaker promise allows.
 
-use crate::model::Spec;
+use crate::model::{Kind, Spec};
 
 /// Most models that are named.
 const MODELS_MAX: usize = 2;
@@ -9,7 +9,10 @@ const MODELS_MAX: usize = 2;
 pub fn question(weaker: &[Spec]) -> Option<String> {
     let (models, orders): (Vec<&Spec>, Vec<&Spec>) =
         weaker.iter().partition(|model| model.is_linearizable());
-    let shown = |model: &&Spec| format!("`--model {model}`");
+    let shown = |model: &&Spec| match model.kind {
+        Kind::Own => format!("`Consistency::{:?}`", model.consistency),
+        _ => format!("`--model {model}`"),
+    };
     let models: Vec<String> = models.iter().take(MODELS_MAX).map(shown).collect();
     let orders: Vec<String> = orders.iter().map(shown).collect();
     let order = "some order explains it, but none in which what returned before a call comes first";

@@ -162,8 +162,7 @@ struct Rows {
 impl Rows {
     fn new(subject: &Subject) -> Rows {
         let clients = subject.history.clients();
-        let names =
-            clients.iter().map(|client| client_name(*client, subject.history.drain)).collect();
+        let names = clients.iter().map(|client| subject.history.name_of(*client)).collect();
         Rows { names, clients }
     }
 
@@ -196,7 +195,12 @@ fn operations(subject: &Subject, numbers: &Numbers, rows: &Rows, texts: &mut Tex
             }
             _ => (args.to_vec(), results.to_vec()),
         };
-        let shape = (op.name(), status.name(), op.answer_word(status), args.len(), results.len());
+        // The text of a user's own operation is its one argument.
+        let (name, args) = match op {
+            Op::Described => ("", args[..1].to_vec()),
+            _ => (op.name(), args),
+        };
+        let shape = (name, status.name(), op.answer_word(status), args.len(), results.len());
         let at = *known.entry(shape).or_insert_with(|| {
             shapes.push(shape);
             shapes.len() - 1

@@ -118,7 +118,9 @@ class Operations {
   }
 
   call(op) {
-    return `${this.shapes[this.shape[op]].name}(${listed(this.all(op).args)})`;
+    const { name } = this.shapes[this.shape[op]];
+    const { args } = this.all(op);
+    return name ? `${name}(${listed(args)})` : args[0];
   }
 
   answer(op, list = listed) {
@@ -130,7 +132,8 @@ class Operations {
 
   /** "dequeue() → 7". */
   label(op) {
-    return `${this.call(op)} → ${this.answer(op)}`;
+    const answer = this.answer(op);
+    return answer ? `${this.call(op)} → ${answer}` : this.call(op);
   }
 
   thread(op) {
@@ -140,7 +143,8 @@ class Operations {
   /** "2 threads, and a drain that took out what was left". */
   clients() {
     const threads = this.names.filter((name) => name !== 'drain').length;
-    const words = `${threads} thread${threads === 1 ? '' : 's'}`;
+    const [word] = this.names[0].split(' ');
+    const words = `${threads} ${word}${threads === 1 ? '' : 's'}`;
     if (threads === this.names.length) return words;
     return `${words}, and a drain: what was left when all of them were done`;
   }

@@ -10,7 +10,7 @@ use std::hash::Hash;
 /// Every operation takes effect at one instant, its linearization point (but see
 /// [`split`](Model::split)). [`check`](crate::check::check) checks a model of your own by a general
 /// search, whose time is exponential in the number of operations that overlap. The bundled models,
-/// named by a [`Spec`](super::Spec), have faster checkers. Both give a
+/// named by a [`Spec`](crate::model::Spec), have faster checkers. Both give a
 /// [`Verdict`](crate::check::Verdict).
 ///
 /// ```
@@ -75,12 +75,16 @@ pub trait Model<O: Debug> {
         true
     }
 
-    /// The part of the object that `operation` concerns, if the object has independent parts. The
-    /// operations on each part are checked separately, from [`init`](Model::init) on
+    /// The part of the object that `operation` concerns, if the object has independent parts, by
+    /// any key; [`init`](Model::init) and [`step`](Model::step) are about one of them. The
+    /// operations on each part are checked separately, from `init` on
     /// (P-compositionality: Horn and Kroening 2015), on several processors. If one operation of a
     /// history has no part, the history is checked as a whole.
-    fn part(&self, _operation: &O) -> Option<i64> {
-        None
+    fn part(&self, _operation: &O) -> Option<impl Eq + Hash + Debug>
+    where
+        Self: Sized,
+    {
+        None::<()>
     }
 
     /// Whether `operation` can leave the state as it is. The search linearizes such an operation as
@@ -106,7 +110,13 @@ pub trait Model<O: Debug> {
     /// their order. Nothing appended: the operation is its only step.
     fn split(&self, _operation: &O, _steps: &mut Vec<O>) {}
 
-    /// The operation as people read it.
+    /// What the object answers to the call of `operation` in `state`, as people read it. It is
+    /// shown beside an answer that the object cannot give.
+    fn right_answer(&self, _state: &Self::State, _operation: &O) -> Option<String> {
+        None
+    }
+
+    /// The operation as people read it: its call, and behind " -> " its answer.
     fn describe(&self, operation: &O) -> String {
         format!("{operation:?}")
     }

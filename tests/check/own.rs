@@ -1,0 +1,127 @@
+//! Compares what is shown of users' own operations with what is shown of the same operations of a
+//! bundled model, which enumerations confirm; and judges them by other orders.
+
+use std::collections::BTreeSet;
+
+use interlap::check::{Limits, Partial, Partials, Verdict, check, order, partials, search_trace};
+use interlap::core::history::{History, NEVER, OperationId};
+use interlap::core::own;
+use interlap::model::{Consistency, Kind, Model, Spec};
+
+use super::agreement::{SMALL, Shares};
+use super::partials::{Done, enumerated};
+use super::random::{Random, Shape, history};
+use super::users::{Map, Owned, Queue, Register, journal};
+
+/// What a verdict is, without what it tells.
+fn is_explained(verdict: &Verdict) -> Option<bool> {
+    match verdict {
+        Verdict::Consistent => Some(true),
+        Verdict::Violation(_) => Some(false),
+        Verdict::Inconclusive(_) => None,
+    }
+}
+
+/// The ends of partial linearizations: what had taken effect, and what that left.
+fn ends(
+    partials: &Partials,
+    name: impl Fn(OperationId) -> OperationId,
+) -> BTreeSet<(Done, String)> {
+    let end = |partial: &Partial| {
+        let state = partial.steps.last().map_or(&partial.before, |step| &step.state);
+        (partial.steps.iter().map(|step| name(step.operation)).collect(), state.clone())
+    };
+    partials.partials.iter().map(end).collect()
+}
+
+/// Whether an order keeps what returned before what was called, and has all that returned. (Each
+/// step was one of the model.)
+fn assert_is_order(own: &History, operations: &[OperationId]) {
+    let mut first = Vec::new();
+    operations.iter().for_each(|id| {
+        if !first.contains(id) {
+            first.push(*id);
+        }
+    });
+    for (at, later) in first.iter().enumerate() {
+        let start = |id: &OperationId| own.operation(*id).start;
+        let end = own.operation(*later).end;
+        assert!(first[..at].iter().all(|before| start(before) <= end), "{own:?}");
+    }
+    let has_returned = |id: &OperationId| own.operation(*id).end != NEVER;
+    let missing = own.ids().filter(has_returned).find(|id| !first.contains(id));
+    assert_eq!(missing, None, "{own:?}");
+}
+
+fn compare<M>(make: impl Fn() -> M, text: &str, shape: Shape, histories: usize)
+where
+    M: Model<Owned> + Send + Sync + 'static,
+    M::State: Send + Sync,
+{
+    let (spec, mut random): (Spec, _) = (text.parse().expect(text), Random::new(29));
+    let (limits, mut shares, mut shown) = (Limits::default(), Shares::default(), 0);
+    for _ in 0..crate::how_many(histories) {
+        let history = history(Shape { kind: spec.kind, ..shape }, &mut random);
+        let journal = journal(&history);
+        let (own, _) = own::history(&journal, make());
+        let name = |id: OperationId| OperationId { thread: journal.client(id), index: id.index };
+        for consistency in [Consistency::Linearizable, Consistency::Sequential] {
+            let [of_own, of_bundled] =
+                [Spec::new(Kind::Own), spec].map(|of| Spec { consistency, ..of });
+            let verdict = is_explained(&check(&own, &of_own, &limits));
+            assert_eq!(
+                verdict,
+                is_explained(&check(&history, &of_bundled, &limits)),
+                "{history:?}"
+            );
+        }
+        let of_own = Spec::new(Kind::Own);
+        let witness = match check(&journal, &make(), &limits) {
+            Verdict::Violation(witness) => witness,
+            verdict => {
+                assert_eq!(verdict, Verdict::Consistent);
+                shares.note(true);
+                let order = order(&own, &of_own, &limits).expect("one was found");
+                assert_is_order(&own, &order.operations);
+                assert_eq!(order.states.len(), order.operations.len());
+                continue;
+            }
+        };
+        shares.note(false);
+        let Ok(found) = partials(&own, &of_own, &witness.operations, &limits) else {
+            assert!(history.drained, "{history:?}");
+            continue;
+        };
+        assert!(search_trace(&own, &of_own, Some(&found), &limits).is_ok(), "{history:?}");
+        let failed = name(found.failed);
+        let key = found.key.map(|_| history.args(failed)[0]);
+        if shape.bulk == 0 && found.more == 0 {
+            let all = enumerated((&history, key), history.operation(failed).end, &spec);
+            assert_eq!(ends(&found, name), all, "{history:?}");
+        }
+        shown += 1;
+    }
+    shares.assert_healthy(text);
+    assert!(shown * 10 > crate::how_many(histories), "{text}: {shown}");
+}
+
+#[test]
+fn of_a_map_each_key_is_shown_for_itself() {
+    compare(|| Map, "map", Shape { hides: 0, ..SMALL }, 6_000);
+}
+
+#[test]
+fn of_a_register_all_operations_are_shown() {
+    compare(|| Register, "register", Shape { hides: 0, ..SMALL }, 6_000);
+}
+
+#[test]
+fn of_a_queue_all_operations_are_shown() {
+    compare(|| Queue, "fifo", Shape { hides: 0, ..SMALL }, 4_000);
+}
+
+#[test]
+fn operations_of_several_steps_are_shown_once() {
+    let shape = Shape { bulk: 30, threads: (2, 3), operations: (3, 6), hides: 0, ..SMALL };
+    compare(|| Queue, "fifo", shape, 4_000);
+}
