@@ -7,8 +7,10 @@ use std::process::Command;
 
 use interlap::check::{Limits, Verdict, check, partials};
 use interlap::core::history::History;
+use interlap::core::journal::Journal;
 use interlap::core::words;
-use interlap::model::Spec;
+use interlap::model::{Model, Spec};
+use interlap::view::judged::Judged;
 use serde_json::{Value, json};
 
 use super::sizes::sets;
@@ -49,6 +51,48 @@ fn expected(history: &History) -> Value {
     let zero = history.operation(ids[0]).start;
     let starts: Vec<_> = ids.iter().map(|id| history.operation(*id).start - zero).collect();
     json!({ "labels": labels, "starts": starts })
+}
+
+/// A semaphore for one, of which two get hold.
+struct Semaphore;
+
+impl Model<String> for Semaphore {
+    type State = bool;
+
+    fn init(&self) -> bool {
+        false
+    }
+
+    fn step(&self, held: &bool, operation: &String, next: &mut Vec<bool>) {
+        let is_right = operation.ends_with(&format!("-> {}", !held));
+        next.extend(is_right.then_some(true));
+    }
+
+    fn describe(&self, operation: &String) -> String {
+        operation.clone()
+    }
+}
+
+#[test]
+fn the_script_shows_operations_of_ones_own_in_their_words() {
+    let mut journal = Journal::default();
+    for (client, answer) in (0..).zip(["true", "true", "false"]) {
+        let operation = format!("acquire(\"<{client}>\") -> {answer}");
+        journal.push(client, operation, 10 + u64::from(client), Some(20)).expect("one each");
+    }
+    journal.push(3, "release".to_string(), 30, None).expect("the first of its client");
+    let judged = Judged::new(&journal, Semaphore, &Limits::default());
+    assert!(!judged.is_consistent());
+    let labels = ["acquire(\"<0>\") -> true", "acquire(\"<1>\") -> true"];
+    let labels = [&labels[..], &["acquire(\"<2>\") -> false", "release -> unknown"]].concat();
+    run(&json!({ "labels": labels, "starts": [0, 1, 2, 20] }), &judged.page("x"));
+    let mut of_two = Journal::default();
+    of_two.push(0, "acquire -> true".to_string(), 1, Some(2)).expect("the first");
+    of_two.push(0, "try".to_string(), 3, None).expect("the next");
+    let judged = Judged::new(&of_two, Semaphore, &Limits::default());
+    assert!(judged.is_consistent());
+    let labels = ["acquire -> true", "try -> unknown"];
+    run(&json!({ "labels": labels, "starts": [0, 2] }), &judged.page("x"));
 }
 
 #[test]

@@ -2,8 +2,12 @@
 //! snapshots` writes them anew: review the changes.
 
 use expect_test::expect_file;
+use interlap::check::Limits;
+use interlap::core::recorder::{Answered, Recorder};
 use interlap::finding::Stored;
+use interlap::model::Model;
 use interlap::report::text;
+use interlap::view::judged::Judged;
 
 use super::tool::{Tool, read};
 
@@ -124,4 +128,37 @@ fn the_report_of_a_checked_history() {
     tool.write("queue.jsonl", &lines.join("\n"));
     let check = printed(&tool, "check queue.jsonl --model fifo");
     expect_file!["../data/snapshots/check.txt"].assert_eq(&check);
+}
+
+/// A counter whose answers are the numbers before.
+struct Tickets;
+
+impl Model<Answered<u32, u32>> for Tickets {
+    type State = u32;
+
+    fn init(&self) -> u32 {
+        0
+    }
+
+    fn step(&self, next: &u32, operation: &Answered<u32, u32>, after: &mut Vec<u32>) {
+        if operation.answer.is_none_or(|answer| answer == *next) {
+            after.push(next + operation.call);
+        }
+    }
+
+    fn right_answer(&self, next: &u32, _: &Answered<u32, u32>) -> Option<String> {
+        Some(next.to_string())
+    }
+}
+
+#[test]
+fn operations_of_ones_own() {
+    let recorder = Recorder::new();
+    recorder.invoke(0, 2).returned(0);
+    let [first, second] = [1, 2].map(|client| recorder.invoke(client, 1));
+    first.returned(3);
+    recorder.invoke(0, 1).returned(2);
+    second.returned(4);
+    let judged = Judged::new(&recorder.journal(), Tickets, &Limits::default());
+    expect_file!["../data/snapshots/judged.txt"].assert_eq(&judged.text("tickets"));
 }
