@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::operation::{Op, Status};
 use super::operation_set::Ops;
 use super::own::Own;
+use super::remarks::Remarks;
 use super::sequential_runs::SequentialRuns;
 
 /// End stamp of an operation that never returned.
@@ -87,7 +88,9 @@ pub struct History {
     /// is the model.
     pub runs: Option<Arc<SequentialRuns>>,
     /// The model of its operations, where these are a user's own.
-    pub own: Option<Own>,
+    pub own: Option<Arc<Own>>,
+    /// What is said besides the operations.
+    pub remarks: Option<Arc<Remarks>>,
     /// The client that ran alone: it created the structure, and drained it at the end.
     pub drain: Option<u32>,
 }
@@ -346,16 +349,22 @@ impl History {
         Ok(())
     }
 
-    /// A history with the same settings and no operations.
+    /// A history with the same settings, no operations and no remarks.
     pub fn without_threads(&self) -> History {
         let History { drained, waits, drain, .. } = *self;
         let (runs, own) = (self.runs.clone(), self.own.clone());
-        History { threads: Vec::new(), drained, waits, drain, runs, own }
+        History { threads: Vec::new(), drained, waits, drain, runs, own, remarks: None }
     }
 
     /// The name of the operation's client for people: "thread 2", or "drain".
     pub fn client_name(&self, id: OperationId) -> String {
         self.name_of(self.threads[id.thread as usize].client)
+    }
+
+    /// What is said of an operation.
+    pub fn notes(&self, id: OperationId) -> &[String] {
+        let notes = self.remarks.as_ref().and_then(|of| of.of_operations.get(&id));
+        notes.map_or(&[], Vec::as_slice)
     }
 
     /// The name of a client for people.

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use super::history::{Misfit, NEVER, OperationId};
+use super::remarks::Remarks;
 
 /// An operation (a call with its answer) and its timebox.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,11 +26,17 @@ pub struct Journal<O> {
     live: HashMap<u32, usize>,
     /// As in a [`History`](super::history::History): nothing may be left at the end.
     pub drained: bool,
+    pub remarks: Remarks,
 }
 
 impl<O> Default for Journal<O> {
     fn default() -> Journal<O> {
-        Journal { threads: Vec::new(), live: HashMap::new(), drained: false }
+        Journal {
+            threads: Vec::new(),
+            live: HashMap::new(),
+            drained: false,
+            remarks: Remarks::default(),
+        }
     }
 }
 

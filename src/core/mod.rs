@@ -21,6 +21,8 @@
 //! - `plan`: Plans: everything that determines a run, as one value.
 //! - `random`: Reproducible random numbers: a seed gives the same draws in every build and machine.
 //! - `recorder`: Records the calls of a test or a simulation as they happen, into a journal.
+//! - `remarks`: What a test or a log says besides the operations: points and spans of time with a
+//!   text, and notes on operations.
 //! - `scenario`: Makes a scenario, which lists calls, from a recorded history.
 //! - `sequential_runs`: What a structure answered when the calls of a round were made one at a
 //!   time, in several orders.
@@ -52,6 +54,7 @@ pub mod paths;
 pub mod plan;
 pub mod random;
 pub mod recorder;
+pub mod remarks;
 #[cfg(feature = "fuzzer")]
 pub mod scenario;
 pub mod sequential_runs;

@@ -180,7 +180,8 @@ where
         described.insert(id, (numbers, (!answer.is_empty()).then(|| answer.to_string())));
     }
     let parts = parts(journal, &model, &wholes, &mut strings);
-    let mut history = History { drained: journal.drained, ..History::default() };
+    let remarks = (!journal.remarks.is_empty()).then(|| Arc::new(journal.remarks.clone()));
+    let mut history = History { drained: journal.drained, remarks, ..History::default() };
     for (id, timed) in journal.operations() {
         let (args, answer) = &described[&id];
         let is_open = timed.end == NEVER;
@@ -198,7 +199,8 @@ where
     let name = std::any::type_name::<M>();
     let name = name.rsplit_once("::").filter(|(_, last)| !last.contains('>'));
     let name = name.map_or(std::any::type_name::<M>(), |(_, last)| last);
-    history.own = Some(Own { model: Arc::new(Numbered { model, operations }), name, parts });
+    let model = Arc::new(Numbered { model, operations });
+    history.own = Some(Arc::new(Own { model, name, parts }));
     (history, strings)
 }
 

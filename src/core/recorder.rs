@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::journal::Journal;
+use super::remarks::RemarkLine;
 
 /// A call and its answer: the operations of a journal that was recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -90,16 +91,33 @@ pub struct CallUnderWay<C, A> {
 struct Recording<C, A> {
     clock: Box<dyn FnMut() -> u64 + Send>,
     last: u64,
-    /// Ended calls, and by client the one that is under way: its number and its stamp.
+    /// Ended calls, and by client the one that is under way.
     ended: Journal<Answered<C, A>>,
-    open: BTreeMap<u32, (u64, C, u64)>,
+    open: BTreeMap<u32, Open<C>>,
     calls: u64,
-    write: Option<Box<WriteEvent<C, A>>>,
+    spans: u64,
+    write: Option<Box<WriteLine<C, A>>>,
     /// The first error of writing.
     failed: Option<io::Error>,
 }
 
-type WriteEvent<C, A> = dyn FnMut(Event<&C, &A>, u32, u64) -> io::Result<()> + Send;
+/// A call that is under way.
+#[derive(Clone)]
+struct Open<C> {
+    number: u64,
+    call: C,
+    start: u64,
+    notes: Vec<String>,
+}
+
+type WriteLine<C, A> = dyn FnMut(&Written<&C, &A>) -> io::Result<()> + Send;
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Written<C, A> {
+    Event(Line<C, A>),
+    Remark(RemarkLine),
+}
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -108,6 +126,8 @@ enum Event<C, A> {
     Finish(A),
     /// The call was dropped.
     Unknown,
+    /// Something is said of the call that is under way.
+    Note(String),
 }
 
 /// A line of JSON Lines, as `interlap check` reads them (docs/histories.md, "events").
@@ -141,14 +161,15 @@ impl<C, A> Recorder<C, A> {
         C: Serialize,
         A: Serialize,
     {
-        let write = move |event: Event<&C, &A>, client_id: u32, op_id: u64| {
-            let mut line = serde_json::to_vec(&Line { event, client_id, op_id })?;
+        let write = move |written: &Written<&C, &A>| {
+            let mut line = serde_json::to_vec(written)?;
             line.push(b'\n');
             to.write_all(&line)?;
             to.flush()
         };
         let mut recording = lock(&self.recording);
-        assert_eq!(recording.calls, 0, "write_to comes after a call; give it the file first");
+        let is_new = recording.calls == 0 && recording.ended.remarks.is_empty();
+        assert!(is_new, "write_to comes after a call; give it the file first");
         recording.write = Some(Box::new(write));
     }
 
@@ -166,6 +187,18 @@ impl<C, A> Recorder<C, A> {
         let recording = self.recording.clone();
         lock(&recording).invoke(client, call);
         CallUnderWay { recording, client, answer: None }
+    }
+
+    /// Says something about this time, to be shown: "n2 is the leader".
+    pub fn note(&self, text: impl Into<String>) {
+        lock(&self.recording).remark(RemarkLine::Point { note: text.into() });
+    }
+
+    /// Says something about the time until the result is dropped: "n1 is cut off".
+    pub fn span(&self, text: impl Into<String>) -> SpanUnderWay<C, A> {
+        let recording = self.recording.clone();
+        let span = lock(&recording).begin(text.into());
+        SpanUnderWay { recording, span }
     }
 
     /// What was recorded up to now. Calls that are under way have no answer.
@@ -191,7 +224,25 @@ impl<C, A> Clone for Recorder<C, A> {
     }
 }
 
+/// A span of time that goes on until this is dropped.
+#[must_use = "a span that is dropped ends"]
+pub struct SpanUnderWay<C, A> {
+    recording: Arc<Mutex<Recording<C, A>>>,
+    span: u64,
+}
+
+impl<C, A> Drop for SpanUnderWay<C, A> {
+    fn drop(&mut self) {
+        lock(&self.recording).remark(RemarkLine::End { end_span: self.span });
+    }
+}
+
 impl<C, A> CallUnderWay<C, A> {
+    /// Says something about the call, to be shown with it: "asked n3".
+    pub fn note(&self, text: impl Into<String>) {
+        lock(&self.recording).note(self.client, text.into());
+    }
+
     pub fn returned(mut self, answer: A) {
         self.answer = Some(answer);
     }
@@ -211,22 +262,25 @@ fn lock<C, A>(recording: &Mutex<Recording<C, A>>) -> MutexGuard<'_, Recording<C,
 fn push<C, A>(
     journal: &mut Journal<Answered<C, A>>,
     client: u32,
-    call: C,
+    open: Open<C>,
     answer: Option<A>,
-    start: u64,
     end: Option<u64>,
 ) {
+    let Open { call, start, notes, .. } = open;
     let pushed = journal.push(client, Answered { call, answer }, start, end);
-    pushed.expect("stamps increase, and a client makes one call at a time");
+    let id = pushed.expect("stamps increase, and a client makes one call at a time");
+    if !notes.is_empty() {
+        journal.remarks.of_operations.insert(id, notes);
+    }
 }
 
 /// Adds the calls that are under way.
 fn with_open<C, A>(
     mut journal: Journal<Answered<C, A>>,
-    open: BTreeMap<u32, (u64, C, u64)>,
+    open: BTreeMap<u32, Open<C>>,
 ) -> Journal<Answered<C, A>> {
-    for (client, (_, call, start)) in open {
-        push(&mut journal, client, call, None, start, None);
+    for (client, open) in open {
+        push(&mut journal, client, open, None, None);
     }
     journal
 }
@@ -239,6 +293,7 @@ impl<C, A> Recording<C, A> {
             ended: Journal::default(),
             open: BTreeMap::new(),
             calls: 0,
+            spans: 0,
             write: None,
             failed: None,
         }
@@ -254,7 +309,7 @@ impl<C, A> Recording<C, A> {
     }
 
     fn invoke(&mut self, client: u32, call: C) {
-        if let Some((number, ..)) = self.open.get(&client) {
+        if let Some(Open { number, .. }) = self.open.get(&client) {
             panic!(
                 "client {client} makes a call while its call {number} is under way; give each \
                  task a client of its own"
@@ -262,22 +317,44 @@ impl<C, A> Recording<C, A> {
         }
         let number = self.calls;
         self.calls += 1;
-        self.note(Event::Start(&call), client, number);
+        self.event(Event::Start(&call), client, number);
         let start = self.stamp();
-        self.open.insert(client, (number, call, start));
+        self.open.insert(client, Open { number, call, start, notes: Vec::new() });
     }
 
     fn end(&mut self, client: u32, answer: Option<A>) {
         let end = answer.as_ref().map(|_| self.stamp());
-        let (number, call, start) = self.open.remove(&client).expect("it was invoked");
+        let open = self.open.remove(&client).expect("it was invoked");
         let event = answer.as_ref().map_or(Event::Unknown, Event::Finish);
-        self.note(event, client, number);
-        push(&mut self.ended, client, call, answer, start, end);
+        self.event(event, client, open.number);
+        push(&mut self.ended, client, open, answer, end);
     }
 
-    fn note(&mut self, event: Event<&C, &A>, client: u32, number: u64) {
+    fn note(&mut self, client: u32, text: String) {
+        let number = self.open.get(&client).expect("it was invoked").number;
+        self.event(Event::Note(text.clone()), client, number);
+        self.open.get_mut(&client).expect("it was invoked").notes.push(text);
+    }
+
+    fn begin(&mut self, note: String) -> u64 {
+        self.spans += 1;
+        self.remark(RemarkLine::Begin { note, span: self.spans });
+        self.spans
+    }
+
+    fn remark(&mut self, line: RemarkLine) {
+        self.put(&Written::Remark(line.clone()));
+        let at = self.stamp();
+        self.ended.remarks.add(line, at).expect("spans have numbers of their own");
+    }
+
+    fn event(&mut self, event: Event<&C, &A>, client_id: u32, op_id: u64) {
+        self.put(&Written::Event(Line { event, client_id, op_id }));
+    }
+
+    fn put(&mut self, written: &Written<&C, &A>) {
         if let Some(write) = &mut self.write
-            && let Err(error) = write(event, client, number)
+            && let Err(error) = write(written)
         {
             (self.failed, self.write) = (Some(error), None);
         }
@@ -300,10 +377,17 @@ where
         }
         let Line { event, client_id, op_id } = match serde_json::from_str(&text) {
             Ok(line) => line,
-            Err(_) if !text.ends_with('\n') => break,
-            Err(error) => return Err(at(&error)),
+            Err(error) => match RemarkLine::read(&text) {
+                Some(line) => {
+                    let stamp = recording.stamp();
+                    recording.ended.remarks.add(line, stamp).map_err(|error| at(&error))?;
+                    continue;
+                }
+                None if !text.ends_with('\n') => break,
+                None => return Err(at(&error)),
+            },
         };
-        let known = recording.open.get(&client_id).map(|(number, ..)| *number);
+        let known = recording.open.get(&client_id).map(|open| open.number);
         match (event, known) {
             (Event::Start(call), None) => {
                 recording.calls = op_id;
@@ -312,6 +396,7 @@ where
             (Event::Finish(answer), Some(call)) if call == op_id => {
                 recording.end(client_id, Some(answer));
             }
+            (Event::Note(text), Some(call)) if call == op_id => recording.note(client_id, text),
             (Event::Unknown, Some(call)) if call == op_id => recording.end(client_id, None),
             (Event::Start(_), Some(call)) => {
                 let error = format!(
@@ -337,6 +422,7 @@ mod tests {
     use std::sync::mpsc::{Sender, channel};
 
     use super::*;
+    use crate::core::history::{NEVER, OperationId};
 
     type Numbers = Recorder<u32, u32>;
 
@@ -389,6 +475,31 @@ mod tests {
         assert_eq!(cut.len(), 150);
         drop(under_way);
         assert_eq!(recorder.journal(), journal, "its outcome is as unknown as before");
+    }
+
+    #[test]
+    fn what_is_said_besides_the_calls_is_kept_and_read_again() {
+        let (sender, written) = channel();
+        let recorder = Numbers::new();
+        recorder.write_to(Sent(sender));
+        recorder.note("n1 leads");
+        let cut_off = recorder.span("n2 is cut off");
+        let call = recorder.invoke(7, 1);
+        call.note("asks n1");
+        call.note("asks n3");
+        call.returned(2);
+        let for_ever = recorder.span("n3 is slow");
+        drop(cut_off);
+        let journal = recorder.journal();
+        let said = journal.remarks.all.iter();
+        let said: Vec<_> = said.map(|of| (&*of.text, of.start, of.end)).collect();
+        let cut_off = ("n2 is cut off", 2, 6);
+        assert_eq!(said, [("n1 leads", 1, 1), cut_off, ("n3 is slow", 5, NEVER)]);
+        let id = OperationId { thread: 0, index: 0 };
+        assert_eq!(journal.remarks.of_operations[&id], ["asks n1", "asks n3"]);
+        let text = written.try_iter().collect::<Vec<_>>().concat();
+        assert_eq!(read(&text[..]).as_ref(), Ok(&journal));
+        drop(for_ever);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::pieces::Split;
 use crate::core::history::{Entry, History, NEVER, OperationId};
 use crate::core::interner::{Interner, NIL, Value};
 use crate::core::operation::{Family, Op, Status};
+use crate::core::remarks::{RemarkLine, Remarks};
 
 /// The largest number of a client in a file. Those above are for clients that are added here.
 const CLIENT_MAX: u32 = u32::MAX / 2;
@@ -36,7 +37,12 @@ pub struct Pairs {
     open: HashMap<u32, (u64, Record)>,
     done: Vec<Record>,
     events: u64,
+    remarks: Remarks,
+    notes: Notes,
 }
+
+/// What is said of operations, by their starts.
+pub type Notes = HashMap<u64, Vec<String>>;
 
 impl Pairs {
     fn stamp(&mut self) -> u64 {
@@ -64,6 +70,24 @@ impl Pairs {
         let record = Record { client, line, op, status, args, results, start, end, shared: false };
         self.open.insert(client, (call, record));
         Ok(())
+    }
+
+    /// A remark, at the next stamp.
+    pub fn remark(&mut self, line: RemarkLine) -> Result<(), String> {
+        let at = self.stamp();
+        self.remarks.add(line, at)
+    }
+
+    /// Something is said of the client's pending operation.
+    pub fn note(&mut self, (client, call): (u32, u64), text: String) -> Result<(), String> {
+        let start = self.pending(client, call)?.start;
+        self.notes.entry(start).or_default().push(text);
+        Ok(())
+    }
+
+    /// All that was said.
+    pub fn take_remarks(&mut self) -> (Remarks, Notes) {
+        (std::mem::take(&mut self.remarks), std::mem::take(&mut self.notes))
     }
 
     /// The client's pending operation.

@@ -10,6 +10,7 @@
 //! ```
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -22,6 +23,7 @@ use crate::core::history::{History, NEVER, OperationId};
 use crate::core::interner::{Interner, Value};
 use crate::core::method::Method;
 use crate::core::operation::{Family, Op, Status};
+use crate::core::remarks::RemarkLine;
 use crate::core::value::Type;
 use crate::model::Spec;
 
@@ -84,6 +86,8 @@ enum EventJson {
     },
     /// A finish with this status.
     Unknown,
+    /// Something is said of the call.
+    Note(String),
 }
 
 fn ok() -> Status {
@@ -251,6 +255,10 @@ fn events_of<'a>(
 ) -> Result<Imported, String> {
     let mut pairs = Pairs::default();
     for (number, line) in lines {
+        if let Some(remark) = RemarkLine::read(line) {
+            pairs.remark(remark).map_err(|error| at(number + 1, &error))?;
+            continue;
+        }
         let EventLine { event, client_id, op_id } = parse(number, line)?;
         let call = (client_id, op_id);
         let finish = |pairs: &mut Pairs, status, results: &[Json]| {
@@ -265,10 +273,18 @@ fn events_of<'a>(
             }
             EventJson::Finish { status, results } => finish(&mut pairs, status, &results),
             EventJson::Unknown => finish(&mut pairs, Status::Unknown, &[]),
+            EventJson::Note(text) => pairs.note(call, text),
         };
         taken.map_err(|error| at(number + 1, &error))?;
     }
-    Imported::from_records(&pairs.records(), None, Some(model))
+    let (mut remarks, mut notes) = pairs.take_remarks();
+    let mut imported = Imported::from_records(&pairs.records(), None, Some(model))?;
+    for id in imported.history.ids() {
+        let texts = notes.remove(&imported.history.operation(id).start);
+        texts.into_iter().for_each(|texts| drop(remarks.of_operations.insert(id, texts)));
+    }
+    imported.history.remarks = (!remarks.is_empty()).then(|| Arc::new(remarks));
+    Ok(imported)
 }
 
 /// An invocation or a response, as a checker takes it.
@@ -327,12 +343,19 @@ impl EventReader {
             (self.model, self.drained) = (self.model.or(model), header.drained);
             return Ok(None);
         }
+        if RemarkLine::read(line).is_some() {
+            return Ok(None);
+        }
         let EventLine { event, client_id, op_id } = parse(self.number - 1, line)?;
         let taken = self.event(event, (client_id, op_id));
-        taken.map(Some).map_err(|error| self.at(&error))
+        taken.map_err(|error| self.at(&error))
     }
 
-    fn event(&mut self, event: EventJson, (client, call): (u32, u64)) -> Result<Event, String> {
+    fn event(
+        &mut self,
+        event: EventJson,
+        (client, call): (u32, u64),
+    ) -> Result<Option<Event>, String> {
         let model = self.model.ok_or("the events name no model; name one with --model")?;
         if model.kind.family() == Family::Kv {
             return Err(
@@ -344,17 +367,19 @@ impl EventReader {
                 let op = op(&name, model)?;
                 let args = args_of(op, &args)?;
                 self.pairs.start((client, call), self.number, op, Vec::new())?;
-                Ok(Event::Call { client, op, args: self.numbers(&args)? })
+                Ok(Some(Event::Call { client, op, args: self.numbers(&args)? }))
             }
             EventJson::Finish { status, results } => {
                 let op = self.pairs.take(client, call)?.op;
                 let results = self.numbers(&results_of(op, status, &results)?)?;
-                Ok(Event::Return { client, status, results })
+                Ok(Some(Event::Return { client, status, results }))
             }
             EventJson::Unknown => {
                 self.pairs.take(client, call)?;
-                Ok(Event::Return { client, status: Status::Unknown, results: Vec::new() })
+                let (status, results) = (Status::Unknown, Vec::new());
+                Ok(Some(Event::Return { client, status, results }))
             }
+            EventJson::Note(_) => self.pairs.pending(client, call).map(|_| None),
         }
     }
 

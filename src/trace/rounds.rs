@@ -195,7 +195,7 @@ impl Assembler {
         // Such a round came to its end, as it was run again after that.
         let waits = runs.is_some();
         let drain = Some(start.threads);
-        let mut history = History { threads, drained, waits, drain, runs, own: None };
+        let mut history = History { threads, drained, waits, drain, runs, ..History::default() };
         history.settle();
         Ok(history)
     }

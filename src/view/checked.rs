@@ -1,12 +1,16 @@
 //! A history with its verdict, shown as text and as a page.
 
 use crate::check::{self, Limits, NotShown, Partials, Verdict, Witness};
-use crate::core::history::{History, OperationId, Unit};
+use crate::core::history::{History, NEVER, OperationId, Unit};
 use crate::core::interner::Interner;
+use crate::core::remarks::Remark;
 use crate::model::Spec;
 use crate::view::explanation::{self, partials, undecided, weaker};
 use crate::view::page::{self, Conclusion};
 use crate::view::timeline::{self, SHOWN_MAX, SHOWN_WHOLE, witness_note};
+
+/// Remarks that are printed.
+const REMARKS_MAX: usize = 12;
 
 /// A history with what is needed to show it.
 #[derive(Clone, Copy)]
@@ -88,7 +92,7 @@ impl<'a> Checked<'a> {
         if let Some(question) = weaker::question(&self.weaker) {
             text += &format!("{question}\n");
         }
-        text += &format!("\n{}\n", self.picture(witness));
+        text += &format!("\n{}{}\n", self.picture(witness), self.remarks());
         if let Ok(partials) = &self.partials {
             text += &format!("{}\n", partials::text(partials, history, strings));
         }
@@ -110,6 +114,22 @@ impl<'a> Checked<'a> {
             Some(about) => format!("{}\n  {about}\n", drawn(&all)),
             None => drawn(&all),
         }
+    }
+
+    /// What was said besides the operations: the last of it.
+    fn remarks(&self) -> String {
+        let all = self.of.history.remarks.as_ref().map_or(&[][..], |remarks| &remarks.all);
+        let line = |remark: &Remark| {
+            let end = match remark.end {
+                NEVER => ", …".to_string(),
+                end if end == remark.start => String::new(),
+                end => format!(", {end}"),
+            };
+            format!("  {}  [{}{end}]\n", remark.text, remark.start)
+        };
+        let shown = &all[all.len().saturating_sub(REMARKS_MAX)..];
+        let lines: String = shown.iter().map(line).collect();
+        if lines.is_empty() { lines } else { format!("\nNotes:\n{lines}") }
     }
 
     /// The page, as HTML that needs no network.

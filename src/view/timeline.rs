@@ -73,7 +73,8 @@ pub fn legend(
             }
             None => words::operation(history, *id, &shown_value),
         };
-        let times = format!("[{}, {end}]", shown(operation.start));
+        let mut times = format!("[{}, {end}]", shown(operation.start));
+        history.notes(*id).iter().for_each(|note| times += &format!("  {note}"));
         [letter.to_string(), history.client_name(*id), call, times]
     };
     columns::lines(&letters().zip(ids).map(row).collect::<Vec<_>>(), 0..0)

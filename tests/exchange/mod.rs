@@ -15,7 +15,7 @@ use std::path::Path;
 
 use interlap::check::{self, Limits, Verdict};
 use interlap::core::interner::Value;
-use interlap::exchange::{self, Format, Imported, Options};
+use interlap::exchange::{self, Format, Imported, Options, jsonl};
 
 const OPTIONS: Options = Options { model: None, initial: None };
 
@@ -67,4 +67,32 @@ fn calls_and_answers(imported: &Imported) -> String {
 
 fn nil() -> Option<Value> {
     Some(Value::nil())
+}
+
+#[test]
+fn what_is_said_between_events_is_kept_and_decides_nothing() {
+    let lines = [
+        r#"{"interlap": 1, "model": "fifo"}"#,
+        r#"{"note": "n1 is cut off", "span": 3}"#,
+        r#"{"event": {"start": {"op": "enqueue", "args": [7]}}, "client_id": 0, "op_id": 5}"#,
+        r#"{"event": {"note": "asks n2"}, "client_id": 0, "op_id": 5}"#,
+        r#"{"note": "n2 leads"}"#,
+        r#"{"event": {"finish": {}}, "client_id": 0, "op_id": 5}"#,
+        r#"{"end_span": 3}"#,
+    ];
+    let history = jsonl::read(&lines.join("\n"), None).expect("good").history;
+    let id = history.ids().next().expect("one");
+    let (start, end) = (history.operation(id).start, history.operation(id).end);
+    let remarks = history.remarks.as_ref().expect("some");
+    let said: Vec<_> = remarks.all.iter().map(|of| (&*of.text, of.start, of.end)).collect();
+    assert_eq!(said, [("n1 is cut off", start - 1, end + 1), ("n2 leads", start + 1, start + 1)]);
+    assert_eq!((history.notes(id), history.len()), (&["asks n2".to_string()][..], 1));
+    let of_none = lines[..3].join("\n") + "\n" + &lines[3].replace("\"op_id\": 5", "\"op_id\": 6");
+    assert!(jsonl::read(&of_none, None).expect_err("no such call").starts_with("line 4: "));
+    let twice = lines[..2].join("\n") + "\n" + lines[1];
+    let mut reader = jsonl::EventReader::new(None);
+    for (line, has_event) in lines.iter().zip([false, false, true, false, false, true, false]) {
+        assert_eq!(reader.line(line).expect("good").is_some(), has_event, "{line}");
+    }
+    assert!(jsonl::read(&(twice + "\n" + lines[2]), None).is_err());
 }

@@ -156,7 +156,10 @@ fn operations_of_ones_own() {
     let recorder = Recorder::new();
     recorder.invoke(0, 2).returned(0);
     let [first, second] = [1, 2].map(|client| recorder.invoke(client, 1));
+    first.note("asks n2");
     first.returned(3);
+    let _cut_off = recorder.span("n2 is cut off");
+    recorder.note("n1 leads");
     recorder.invoke(0, 1).returned(2);
     second.returned(4);
     let judged = Judged::new(&recorder.journal(), Tickets, &Limits::default());

@@ -65,11 +65,17 @@ class Operations {
     this.shape = new Uint32Array(count);
     this.values = new Uint32Array(count);
     this.reader = new Reader(packed);
-    this.last = 0;
+    this.last = data.remarks.reduce((last, [, start, end]) => Math.max(last, start, end), 0);
     this.read();
     this.rows = this.byRow();
     this.letters = new Map(data.lettered.map((op, at) => [op, String.fromCharCode(65 + at)]));
     this.witness = new Set(data.witness);
+    this.remarks = data.remarks.map(([text, start, end]) => ({
+      text,
+      start,
+      end: end < 0 ? Infinity : end,
+    }));
+    this.notes = data.notes;
   }
 
   read() {
@@ -142,10 +148,10 @@ class Operations {
 
   /** "2 threads, and a drain that took out what was left". */
   clients() {
-    const threads = this.names.filter((name) => name !== 'drain').length;
-    const [word] = this.names[0].split(' ');
-    const words = `${threads} ${word}${threads === 1 ? '' : 's'}`;
-    if (threads === this.names.length) return words;
+    const threads = this.names.filter((name) => !['drain', 'notes'].includes(name));
+    const [word] = threads[0].split(' ');
+    const words = `${threads.length} ${word}${threads.length === 1 ? '' : 's'}`;
+    if (!this.names.includes('drain')) return words;
     return `${words}, and a drain: what was left when all of them were done`;
   }
 

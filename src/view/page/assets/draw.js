@@ -65,6 +65,7 @@ class Picture {
     context.rect(GUTTER, AXIS, view.width - GUTTER, view.height - AXIS);
     context.clip();
     for (let row = first; row < last; row++) this.row(row);
+    this.remarks();
     this.order();
     this.cursor();
     context.restore();
@@ -93,6 +94,31 @@ class Picture {
         context.fillText(text, left + 4, view.height - 8);
       }
     }
+  }
+
+  /** What was said besides the operations: a line at its start, a bar for its time, its text. */
+  remarks() {
+    const { context, colors, view } = this;
+    const { remarks } = this.page.operations;
+    const y = this.y(0);
+    remarks.forEach(({ text, start, end }, at) => {
+      const left = this.x(start);
+      const right = Math.min(end === Infinity ? view.width : this.x(end), view.width);
+      const next = remarks[at + 1] ? this.x(remarks[at + 1].start) : view.width;
+      if (right < GUTTER || left > view.width) return;
+      context.fillStyle = colors.near;
+      context.fillRect(left, AXIS, 1, view.height);
+      context.fillRect(left, y + BOX - 3, Math.max(right - left, 3), 3);
+      if (end !== start && end !== Infinity) context.fillRect(right, AXIS, 1, view.height);
+      context.save();
+      context.beginPath();
+      const from = Math.max(left, GUTTER);
+      context.rect(from, y, Math.max(Math.min(next, view.width) - from - 4, 0), BOX);
+      context.clip();
+      context.fillStyle = colors.text;
+      context.fillText(text, from + 4, y + BOX / 2 - 2);
+      context.restore();
+    });
   }
 
   row(row) {

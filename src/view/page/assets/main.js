@@ -158,7 +158,8 @@ class Page {
       notes.push(['witness', 'one of those that contradict each other']);
     const at = this.points.ops.indexOf(op);
     if (at >= 0) notes.push(['in the order shown', `step ${grouped(at + 1)}`]);
-    return [...notes, ...this.interleaving.span(op)];
+    const said = (this.operations.notes[op] ?? []).map((text) => ['note', text]);
+    return [...notes, ...said, ...this.interleaving.span(op)];
   }
 }
 

@@ -134,6 +134,15 @@ class Timeline {
     return row.open.findLast((op) => operations.start[op] <= time) ?? -1;
   }
 
+  /** The last remark that begins before a point of the row of remarks. */
+  remarkAt(x, y) {
+    const { operations, scale } = this.page;
+    const inRow = y >= AXIS && y + this.view.top < AXIS + ROW && x >= GUTTER;
+    const slack = (4 * (this.view.high - this.view.low)) / this.view.width;
+    const time = scale.time(this.place(x) + slack);
+    return inRow ? operations.remarks.findLast(({ start }) => start <= time) : undefined;
+  }
+
   drawMap() {
     const { page, map, view } = this;
     const { operations, scale } = page;
@@ -232,10 +241,14 @@ class Timeline {
 
   hover(event) {
     const op = this.at(event.offsetX, event.offsetY);
-    this.tip.hidden = op < 0;
-    if (op < 0) return;
-    if (this.tipped !== op) replace(this.tip, details(this.page, op));
-    this.tipped = op;
+    const remark = op < 0 ? this.remarkAt(event.offsetX, event.offsetY) : undefined;
+    this.tip.hidden = op < 0 && !remark;
+    if (this.tip.hidden) return;
+    const shown = remark ?? op;
+    if (this.tipped !== shown) {
+      replace(this.tip, remark ? about(this.page, remark) : details(this.page, op));
+    }
+    this.tipped = shown;
     const right = Math.max(8, window.innerWidth - this.tip.offsetWidth - 16);
     this.tip.style.left = `${Math.min(event.clientX + 14, right)}px`;
     this.tip.style.top = `${event.clientY + 18}px`;
@@ -291,7 +304,7 @@ class Timeline {
     const { operations, selected } = this.page;
     if (selected < 0) return this.nearest();
     const row = operations.rows[operations.row[selected] + by];
-    if (!row) return selected;
+    if (!row?.size) return selected;
     const at = lowest(
       row.ops.length,
       (i) => operations.start[row.ops[i]] > operations.start[selected],
@@ -306,6 +319,12 @@ class Timeline {
     const seen = marked.find((op) => operations.start[op] >= low);
     return seen ?? Math.min(operations.from(low), operations.count - 1);
   }
+}
+
+/** A remark with its time. */
+function about({ operations }, { text, start, end }) {
+  const until = end === start ? '' : ` to ${operations.time(end)}`;
+  return el('p', {}, `${text}, at ${operations.time(start)}${until}`);
 }
 
 /** The details of an operation. */
