@@ -163,7 +163,8 @@ pub fn read(text: &str, model: Option<Spec>) -> Result<Imported, String> {
         lines.next();
     }
     let model = model.or(named).ok_or("the file names no model; name one with --model")?;
-    let of_events = lines.peek().is_some_and(|(_, line)| line.contains("\"event\""));
+    let first = lines.clone().find(|(_, line)| RemarkLine::read(line).is_none());
+    let of_events = first.is_some_and(|(_, line)| line.contains("\"event\""));
     let mut imported = match of_events {
         true => events_of(lines, model)?,
         false => operations_of(lines, model)?,
