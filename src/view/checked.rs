@@ -1,6 +1,7 @@
 //! A history with its verdict, shown as text and as a page.
 
 use crate::check::{self, Limits, NotShown, Partials, Verdict, Witness};
+use crate::core::columns;
 use crate::core::history::{History, NEVER, OperationId, Unit};
 use crate::core::interner::Interner;
 use crate::core::remarks::Remark;
@@ -92,7 +93,12 @@ impl<'a> Checked<'a> {
         if let Some(question) = weaker::question(&self.weaker) {
             text += &format!("{question}\n");
         }
-        text += &format!("\n{}{}\n", self.picture(witness), self.remarks());
+        text += &format!("\n{}\n", self.picture(witness));
+        let remarks = self.remarks().into_iter().map(|(time, text)| [text, time]);
+        let remarks = columns::table(&remarks.collect::<Vec<_>>(), 0..0, "  ");
+        if !remarks.is_empty() {
+            text += &format!("Notes:\n{remarks}\n");
+        }
         if let Ok(partials) = &self.partials {
             text += &format!("{}\n", partials::text(partials, history, strings));
         }
@@ -116,8 +122,8 @@ impl<'a> Checked<'a> {
         }
     }
 
-    /// What was said besides the operations: the last of it.
-    fn remarks(&self) -> String {
+    /// What was said besides the operations, the last of it: times and texts.
+    fn remarks(&self) -> Vec<(String, String)> {
         let all = self.of.history.remarks.as_ref().map_or(&[][..], |remarks| &remarks.all);
         let line = |remark: &Remark| {
             let end = match remark.end {
@@ -125,11 +131,10 @@ impl<'a> Checked<'a> {
                 end if end == remark.start => String::new(),
                 end => format!(", {end}"),
             };
-            format!("  {}  [{}{end}]\n", remark.text, remark.start)
+            (format!("[{}{end}]", remark.start), remark.text.clone())
         };
         let shown = &all[all.len().saturating_sub(REMARKS_MAX)..];
-        let lines: String = shown.iter().map(line).collect();
-        if lines.is_empty() { lines } else { format!("\nNotes:\n{lines}") }
+        shown.iter().map(line).collect()
     }
 
     /// The page, as HTML that needs no network.
@@ -159,7 +164,11 @@ impl<'a> Checked<'a> {
             conclusion,
             lettered,
             unit,
-            facts: Vec::new(),
+            facts: self
+                .remarks()
+                .into_iter()
+                .map(|(time, text)| (format!("Note {time}"), text))
+                .collect(),
             strings,
             interleaving: None,
             limits: self.limits.clone(),

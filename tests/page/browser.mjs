@@ -54,7 +54,8 @@ function makeFinding() {
   const [name] = fs.readdirSync(findings).filter((entry) => entry.startsWith('treiber_aba'));
   const written = path.join(findings, name, 'page.html');
   const printed = `${run.stdout}${run.stderr}`;
-  assert.ok(printed.includes(written), `the report names the page: ${printed}`);
+  const finding = path.join(findings, name);
+  assert.ok(printed.includes(finding), `the report names the finding: ${printed}`);
   fs.copyFileSync(written, page('finding'));
 }
 
@@ -107,6 +108,7 @@ for (const name of [
   'queue-bad',
   'queue-good',
   'stack-bad',
+  'notes',
   'sets-100',
   'sets-3000',
   'interleaved',
@@ -208,6 +210,30 @@ test('the whole page can be used with keys, and announces changes', async () => 
   assert.equal(await selected(tab), 7);
   await tab.keyboard.press('Escape');
   assert.equal(await selected(tab), -1);
+  await close(tab);
+});
+
+test('what was said besides the calls has a row, and is shown by pointer and key', async () => {
+  const tab = await open('notes');
+  const { operations, timeline } = await tab.evaluate(() => {
+    const { operations, timeline } = window.interlap;
+    const x = (time) => timeline.picture.x(time);
+    return {
+      operations: { names: operations.names, row: Array.from(operations.row) },
+      timeline: operations.remarks.map(({ start }) => x(start)),
+    };
+  });
+  assert.deepEqual([operations.names[0], ...operations.row], ['notes', 1, 2, 1]);
+  const box = await tab.locator('#timeline').boundingBox();
+  await tab.mouse.move(box.x + timeline[1] + 6, box.y + 40);
+  const tip = () => tab.locator('#tip').innerText();
+  assert.match(await tip(), /^n2 is cut off, at \d+ to \d+$/);
+  await tab.mouse.move(box.x + timeline[2] + 6, box.y + 40);
+  assert.match(await tip(), /^n3 leads, at \d+$/);
+  await tab.locator('#timeline').focus();
+  for (const key of ['Home', 'ArrowUp', 'ArrowDown']) await tab.keyboard.press(key);
+  assert.match(await live(tab), /enqueue\(2\).*note: asks n3/);
+  assert.match(await tab.locator('#facts').innerText(), /n2 is cut off/);
   await close(tab);
 });
 

@@ -20,6 +20,25 @@ function queue(first, second) {
   ]);
 }
 
+/** Events between which something is said. */
+function notes() {
+  const event = (event, client_id, op_id) => ({ event, client_id, op_id });
+  const lines = [
+    { note: 'n1 leads' },
+    event({ start: { op: 'enqueue', args: [1] } }, 0, 0),
+    { note: 'n2 is cut off', span: 1 },
+    event({ start: { op: 'enqueue', args: [2] } }, 1, 1),
+    event({ note: 'asks n3' }, 1, 1),
+    event({ finish: {} }, 0, 0),
+    { note: 'n3 leads' },
+    event({ finish: {} }, 1, 1),
+    { end_span: 1 },
+    event({ start: { op: 'dequeue' } }, 0, 2),
+    event({ finish: { results: [3] } }, 0, 2),
+  ];
+  return history('fifo', lines.map((line) => JSON.stringify(line)));
+}
+
 /** Pushes in any order, and pops that no order of them explains. */
 function stack() {
   return history('lifo', [
@@ -69,6 +88,7 @@ export function histories() {
     'queue-bad': queue(2, 1),
     'queue-good': queue(1, 2),
     'stack-bad': stack(),
+    notes: notes(),
     'sets-100': sets(100),
     'sets-3000': sets(3000),
     'sets-30000': sets(30000),
