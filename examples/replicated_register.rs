@@ -67,7 +67,7 @@ fn simulate(seed: u64, writes_back: bool) -> Judged {
             client.recorded.returned(client.newest);
         }
     }
-    Judged::new(&recorder.journal(), Register, &Limits::default())
+    Judged::new(recorder.journal(), Register, &Limits::default())
 }
 
 pub fn main() {

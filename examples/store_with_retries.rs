@@ -68,7 +68,7 @@ fn run(seed: u64, numbers_requests: bool) -> Judged {
             });
         }
     });
-    Judged::new(&recorder.journal(), Store, &Limits::default())
+    Judged::new(recorder.journal(), Store, &Limits::default())
 }
 
 pub fn main() {

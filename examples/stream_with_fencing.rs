@@ -64,7 +64,7 @@ fn simulate(seed: u64, looks_again: bool) -> Judged {
             appends[writer] = Some((recorded, token == newest));
         }
     }
-    Judged::new(&recorder.journal(), Stream, &Limits::default())
+    Judged::new(recorder.journal(), Stream, &Limits::default())
 }
 
 pub fn main() {

@@ -29,6 +29,8 @@ const SHOWN_MAX: usize = 200;
 pub struct Interner {
     values: Vec<Value>,
     ids: HashMap<Value, i64>,
+    /// The descriptions of states have none of its integers.
+    only_texts: bool,
 }
 
 impl Value {
@@ -61,11 +63,17 @@ impl Value {
 
 impl Default for Interner {
     fn default() -> Interner {
-        Interner { values: vec![Value::nil()], ids: HashMap::from([(Value::nil(), NIL)]) }
+        let (values, ids) = (vec![Value::nil()], HashMap::from([(Value::nil(), NIL)]));
+        Interner { values, ids, only_texts: false }
     }
 }
 
 impl Interner {
+    /// One of a history whose states are described without its integers.
+    pub fn of_texts() -> Interner {
+        Interner { only_texts: true, ..Interner::default() }
+    }
+
     /// The integer for `value`. Integers are unchanged.
     pub fn id(&mut self, value: &Value) -> Result<i64, String> {
         match value {
@@ -117,6 +125,9 @@ impl Interner {
 
     /// `text`, in which a model describes a state, with interned integers replaced by their values.
     pub fn render(&self, text: &str) -> String {
+        if self.only_texts {
+            return text.to_string();
+        }
         let mut rendered = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(at) = rest.find("-92233") {
@@ -147,6 +158,8 @@ mod tests {
         assert!(interner.id(&Value::Integer(i64::MIN + 5)).is_err());
         let text = format!("get({a}) -> {NIL}, -92233, -7");
         assert_eq!(interner.render(&text), r#"get("a \"b\"") -> nil, -92233, -7"#);
+        let states = format!("{:?}", [i64::MIN]);
+        assert_eq!(Interner::of_texts().render(&states), states);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::contract::Model;
-use super::history::{Entry, History, NEVER, OperationId};
+use super::history::{Entry, History, NEVER, OperationId, Thread};
 use super::interner::{Interner, NIL, Value};
 use super::journal::Journal;
 use super::operation::{Op, Status};
@@ -80,9 +80,16 @@ pub struct Own {
     pub name: &'static str,
     /// By operation, where all concern independent parts of the object: the number of the part.
     parts: Vec<i64>,
+    /// The keys of the parts, by their numbers.
+    pub part_names: HashMap<i64, String>,
 }
 
 impl Own {
+    /// Whether the object has independent parts.
+    pub fn has_parts(&self) -> bool {
+        !self.parts.is_empty()
+    }
+
     /// The part of the object that an operation concerns, if there are independent ones.
     pub fn part(&self, operation: i64) -> Option<i64> {
         self.parts.get(place(operation)).copied()
@@ -164,7 +171,7 @@ where
     M: Model<O> + Send + Sync + 'static,
     M::State: Send + Sync + 'static,
 {
-    let (mut strings, mut operations, mut steps) = (Interner::default(), Vec::new(), Vec::new());
+    let (mut strings, mut operations, mut steps) = (Interner::of_texts(), Vec::new(), Vec::new());
     let mut described: HashMap<OperationId, (Vec<i64>, Option<String>)> = HashMap::new();
     let mut wholes = Vec::new();
     for (id, timed) in journal.operations() {
@@ -179,7 +186,7 @@ where
         operations.append(&mut steps);
         described.insert(id, (numbers, (!answer.is_empty()).then(|| answer.to_string())));
     }
-    let parts = parts(journal, &model, &wholes, &mut strings);
+    let (parts, part_names) = parts(journal, &model, &wholes, &mut strings);
     let remarks = (!journal.remarks.is_empty()).then(|| Arc::new(journal.remarks.clone()));
     let mut history = History { drained: journal.drained, remarks, ..History::default() };
     for (id, timed) in journal.operations() {
@@ -194,29 +201,38 @@ where
             args,
             results: answer.as_slice(),
         };
-        history.push(journal.client(id), entry).expect("the journal held the same rules");
+        if id.index == 0 {
+            history.threads.push(Thread::new(journal.client(id)));
+        }
+        let own = history.threads.last_mut().expect("its first is before the others");
+        own.push(entry).expect("the journal held the same rules");
     }
     let name = std::any::type_name::<M>();
     let name = name.rsplit_once("::").filter(|(_, last)| !last.contains('>'));
     let name = name.map_or(std::any::type_name::<M>(), |(_, last)| last);
     let model = Arc::new(Numbered { model, operations });
-    history.own = Some(Arc::new(Own { model, name, parts }));
+    history.own = Some(Arc::new(Own { model, name, parts, part_names }));
     (history, strings)
 }
 
-/// By step of the operations `wholes`: the number of the part that the operation concerns. None if
-/// one concerns all.
+/// By step of the operations `wholes`: the number of the part that the operation concerns; and the
+/// keys of the parts. None if one concerns all.
 fn parts<O: Debug, M: Model<O>>(
     journal: &Journal<O>,
     model: &M,
     wholes: &[OperationId],
     strings: &mut Interner,
-) -> Vec<i64> {
-    let mut numbers = HashMap::new();
+) -> (Vec<i64>, HashMap<i64, String>) {
+    let (mut numbers, mut names) = (HashMap::new(), HashMap::new());
     let mut part = |id: &OperationId| {
         let key = model.part(&journal.get(*id).operation)?;
         let text = format!("{key:?}");
-        Some(*numbers.entry(key).or_insert_with(|| strings.add(Value::Word(text))))
+        Some(*numbers.entry(key).or_insert_with(|| {
+            let number = strings.add(Value::Word(text.clone()));
+            names.insert(number, text);
+            number
+        }))
     };
-    wholes.iter().map(&mut part).collect::<Option<Vec<i64>>>().unwrap_or_default()
+    let parts = wholes.iter().map(&mut part).collect::<Option<Vec<i64>>>();
+    (parts.unwrap_or_default(), names)
 }

@@ -1,5 +1,5 @@
 //! The model of a user, as a history of the user's own operations brings it along (`core::own`).
-//! Where the object has independent parts, the state has one of each that is not as at first.
+//! Where the object has independent parts, the state has one of each that was called.
 
 use super::{Call, Expect, Expected, Model};
 use crate::core::history::History;
@@ -42,13 +42,11 @@ impl<'a> Model<Call<'a>> for Given<'_> {
     fn step(&self, state: &Parts, call: &Call<'a>, next: &mut Vec<Parts>) {
         let (part, mut after) = (self.part(call), Vec::new());
         self.0.model.step(&self.of(state, part), &call.args[0], &mut after);
-        let init = self.0.model.init();
+        let place = state.binary_search_by_key(&part, |(part, _)| *part);
         next.extend(after.into_iter().map(|changed| {
             let mut whole = state.clone();
-            match whole.binary_search_by_key(&part, |(part, _)| *part) {
-                Ok(at) if changed == init => drop(whole.remove(at)),
+            match place {
                 Ok(at) => whole[at].1 = changed,
-                Err(_) if changed == init => {}
                 Err(at) => whole.insert(at, (part, changed)),
             }
             whole
@@ -57,7 +55,10 @@ impl<'a> Model<Call<'a>> for Given<'_> {
 
     fn is_empty(&self, state: &Parts) -> bool {
         let is_empty = |part: &AnyState| self.0.model.is_empty(part);
-        is_empty(&self.0.model.init()) && state.iter().all(|(_, part)| is_empty(part))
+        match &state[..] {
+            [] if !self.0.has_parts() => is_empty(&self.0.model.init()),
+            parts => parts.iter().all(|(_, part)| is_empty(part)),
+        }
     }
 
     fn reads(&self, call: &Call<'a>) -> bool {
@@ -74,8 +75,10 @@ impl<'a> Model<Call<'a>> for Given<'_> {
             [] => shown(&self.0.model.init()),
             [(_, only)] => shown(only),
             parts => {
-                // Readers of a page put the names of the keys in place of their numbers.
-                let each = parts.iter().map(|(part, state)| format!("{part}: {}", shown(state)));
+                let each = parts.iter().map(|(part, state)| {
+                    let name = self.0.part_names.get(part).map_or("", |name| name);
+                    format!("{name}: {}", shown(state))
+                });
                 format!("{{{}}}", each.collect::<Vec<_>>().join(", "))
             }
         }

@@ -1,6 +1,7 @@
 //! A history of a user's own operations with its verdict, shown as text and as a page.
 
 use std::fmt::{self, Debug, Display, Formatter};
+use std::sync::LazyLock;
 
 use super::checked::{Checked, Named};
 use crate::check::{Limits, Verdict, check};
@@ -50,7 +51,7 @@ use crate::model::{Consistency, Kind, Model, Spec};
 /// recorder.invoke(1, Call::Write(7)).returned(0);
 /// recorder.invoke(2, Call::Read).returned(5);
 ///
-/// let judged = Judged::new(&recorder.journal(), Register, &Limits::default());
+/// let judged = Judged::new(recorder.journal(), Register, &Limits::default());
 /// assert!(!judged.is_consistent());
 /// println!("{judged}"); // why no order explains it, a picture, and how far it can have gone
 /// let page = judged.page("a register"); // HTML that needs no network
@@ -58,14 +59,17 @@ use crate::model::{Consistency, Kind, Model, Spec};
 pub struct Judged {
     verdict: Verdict,
     model: Spec,
-    history: History,
-    strings: Interner,
+    /// Made where it is asked for: of a long journal it is large.
+    shown: Shown,
     limits: Limits,
 }
 
+/// The journal as a history, and the texts of its numbers.
+type Shown = LazyLock<(History, Interner), Box<dyn FnOnce() -> (History, Interner) + Send>>;
+
 impl Judged {
     /// Checks whether the history is linearizable. What shows the verdict ends where `limits` do.
-    pub fn new<O, M>(journal: &Journal<O>, model: M, limits: &Limits) -> Judged
+    pub fn new<O, M>(journal: Journal<O>, model: M, limits: &Limits) -> Judged
     where
         O: Clone + Debug + Send + Sync + 'static,
         M: Model<O> + Send + Sync + 'static,
@@ -77,7 +81,7 @@ impl Judged {
     /// Checks it by other orders.
     pub fn by<O, M>(
         consistency: Consistency,
-        journal: &Journal<O>,
+        journal: Journal<O>,
         model: M,
         limits: &Limits,
     ) -> Judged
@@ -87,11 +91,11 @@ impl Judged {
         M::State: Send + Sync + 'static,
     {
         let by_timeboxes =
-            (consistency == Consistency::Linearizable).then(|| check(journal, &model, limits));
-        let (history, strings) = own::history(journal, model);
+            (consistency == Consistency::Linearizable).then(|| check(&journal, &model, limits));
+        let shown: Shown = LazyLock::new(Box::new(move || own::history(&journal, model)));
         let model = Spec { consistency, ..Spec::new(Kind::Own) };
-        let verdict = by_timeboxes.unwrap_or_else(|| check(&history, &model, limits));
-        Judged { verdict, model, history, strings, limits: limits.clone() }
+        let verdict = by_timeboxes.unwrap_or_else(|| check(&shown.0, &model, limits));
+        Judged { verdict, model, shown, limits: limits.clone() }
     }
 
     pub fn verdict(&self) -> &Verdict {
@@ -115,10 +119,10 @@ impl Judged {
     }
 
     fn checked<'a>(&'a self, name: &'a str) -> Checked<'a> {
-        let Judged { history, strings, verdict, .. } = self;
+        let (history, strings) = &*self.shown;
         let unit = Unit { factor: 1.0, name: "units of the recorder's clock", is_absolute: true };
         let of = Named { name, history, strings, unit };
-        Checked::new(of, self.model, verdict.clone(), &self.limits)
+        Checked::new(of, self.model, self.verdict.clone(), &self.limits)
     }
 }
 

@@ -82,7 +82,7 @@ fn the_script_shows_operations_of_ones_own_in_their_words() {
         journal.push(client, operation, 10 + u64::from(client), Some(20)).expect("one each");
     }
     journal.push(3, "release".to_string(), 30, None).expect("the first of its client");
-    let judged = Judged::new(&journal, Semaphore, &Limits::default());
+    let judged = Judged::new(journal, Semaphore, &Limits::default());
     assert!(!judged.is_consistent());
     let labels = ["acquire(\"<0>\") -> true", "acquire(\"<1>\") -> true"];
     let labels = [&labels[..], &["acquire(\"<2>\") -> false", "release -> unknown"]].concat();
@@ -93,7 +93,7 @@ fn the_script_shows_operations_of_ones_own_in_their_words() {
     of_two.remarks.of_operations.insert(OperationId { thread: 0, index: 0 }, vec!["x".into()]);
     of_two.push(0, "acquire -> true".to_string(), 1, Some(2)).expect("the first");
     of_two.push(0, "try".to_string(), 3, None).expect("the next");
-    let judged = Judged::new(&of_two, Semaphore, &Limits::default());
+    let judged = Judged::new(of_two, Semaphore, &Limits::default());
     assert!(judged.is_consistent());
     let (labels, rows) = (["acquire -> true", "try -> unknown"], ["notes", "client 0"]);
     let said = json!([{ "text": "n2 leads", "start": 1, "end": 1 }]);

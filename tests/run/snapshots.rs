@@ -162,6 +162,6 @@ fn operations_of_ones_own() {
     recorder.note("n1 leads");
     recorder.invoke(0, 1).returned(2);
     second.returned(4);
-    let judged = Judged::new(&recorder.journal(), Tickets, &Limits::default());
+    let judged = Judged::new(recorder.journal(), Tickets, &Limits::default());
     expect_file!["../data/snapshots/judged.txt"].assert_eq(&judged.text("tickets"));
 }
