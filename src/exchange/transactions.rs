@@ -17,7 +17,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::edn::Edn;
 use super::events::Record;
 use super::jepsen::{Event, shown, value};
-
 use crate::core::history::NEVER;
 use crate::core::interner::Value;
 use crate::core::operation::{Op, Status};

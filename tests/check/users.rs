@@ -111,6 +111,10 @@ impl Model<Owned> for Queue {
         state.is_empty()
     }
 
+    fn describe_state(&self, state: &Self::State) -> String {
+        Sequence.describe_state(state)
+    }
+
     fn split(&self, operation: &Owned, steps: &mut Vec<Owned>) {
         let none = Vec::new;
         match (operation.op, operation.status) {
