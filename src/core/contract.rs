@@ -75,11 +75,12 @@ pub trait Model<O: Debug> {
         true
     }
 
-    /// The part of the object that `operation` concerns, if the object has independent parts, by
-    /// any key; [`init`](Model::init) and [`step`](Model::step) are about one of them. The
-    /// operations on each part are checked separately, from `init` on
-    /// (P-compositionality: Horn and Kroening 2015), on several processors. If one operation of a
-    /// history has no part, the history is checked as a whole.
+    /// The part of the object that `operation` concerns, if the object has independent parts: any
+    /// key. (Write the type as it is here; the compiler warns of a narrower one.)
+    /// [`init`](Model::init) and [`step`](Model::step) are then about one part. The operations on
+    /// each are checked separately, from `init` on (P-compositionality: Horn and Kroening 2015), on
+    /// several processors. If one operation of a history has no part, the history is checked as a
+    /// whole.
     fn part(&self, _operation: &O) -> Option<impl Eq + Hash + Debug>
     where
         Self: Sized,
