@@ -60,6 +60,7 @@ fn simulate(seed: u64, writes_back: bool) -> Judged {
             continue;
         };
         if let Some(replica) = client.ask.pop() {
+            client.recorded.note(format!("asks {replica}")); // is shown beside the call
             client.newest = client.newest.max(replicas[replica]);
         } else if let Some(replica) = client.store.pop() {
             replicas[replica] = replicas[replica].max(client.newest);
