@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use interlap::check::{Limits, Partial, Partials, Verdict, check, order, partials, search_trace};
 use interlap::core::history::{History, NEVER, OperationId};
+use interlap::core::journal::Journal;
 use interlap::core::own;
 use interlap::model::{Consistency, Kind, Model, Spec};
 
@@ -37,8 +38,7 @@ fn ends(
     partials.partials.iter().map(end).collect()
 }
 
-/// Whether an order keeps what returned before what was called, and has all that returned. (Each
-/// step was one of the model.)
+/// Whether an order keeps what returned before what was called, and has all that returned.
 fn assert_is_order(own: &History, operations: &[OperationId]) {
     let mut first = Vec::new();
     operations.iter().for_each(|id| {
@@ -68,7 +68,9 @@ where
         let journal = journal(&history);
         let (own, _) = own::history(&journal, make());
         let name = |id: OperationId| OperationId { thread: journal.client(id), index: id.index };
-        for consistency in [Consistency::Linearizable, Consistency::Sequential] {
+        for consistency in
+            [Consistency::Linearizable, Consistency::Sequential, Consistency::Quiescent]
+        {
             let [of_own, of_bundled] =
                 [Spec::new(Kind::Own), spec].map(|of| Spec { consistency, ..of });
             let verdict = is_explained(&check(&own, &of_own, &limits));
@@ -86,6 +88,15 @@ where
                 shares.note(true);
                 let order = order(&own, &of_own, &limits).expect("one was found");
                 assert_is_order(&own, &order.operations);
+                if shape.bulk == 0 {
+                    // One at a time, in this order, each answer is right.
+                    let mut alone = Journal::default();
+                    for (at, id) in (0..).zip(&order.operations) {
+                        let operation = journal.get(*id).operation.clone();
+                        alone.push(0, operation, 2 * at, Some(2 * at + 1)).expect("in turn");
+                    }
+                    assert_eq!(check(&alone, &make(), &limits), Verdict::Consistent);
+                }
                 assert_eq!(order.states.len(), order.operations.len());
                 continue;
             }
