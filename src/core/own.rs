@@ -78,10 +78,10 @@ pub struct Own {
     pub model: Arc<dyn Model<i64, State = AnyState> + Send + Sync>,
     /// The type of the model, as people read it.
     pub name: &'static str,
+    /// The texts of the numbers of operations, answers and parts.
+    pub strings: Interner,
     /// By operation, where all concern independent parts of the object: the number of the part.
     parts: Vec<i64>,
-    /// The keys of the parts, by their numbers.
-    pub part_names: HashMap<i64, String>,
 }
 
 impl Own {
@@ -163,16 +163,17 @@ where
     }
 }
 
-/// The journal as a history, with the same ids of operations, and the texts of its numbers. What
-/// the model says of an operation is its call; what stands behind " -> ", its answer.
-pub fn history<O, M>(journal: &Journal<O>, model: M) -> (History, Interner)
+/// The journal as a history, with the same ids of operations. What the model says of an operation
+/// is its call; what stands behind " -> ", its answer.
+pub fn history<O, M>(journal: &Journal<O>, model: M) -> History
 where
     O: Clone + Debug + Send + Sync + 'static,
     M: Model<O> + Send + Sync + 'static,
     M::State: Send + Sync + 'static,
 {
     let (mut strings, mut operations, mut steps) = (Interner::of_texts(), Vec::new(), Vec::new());
-    let mut described: HashMap<OperationId, (Vec<i64>, Option<String>)> = HashMap::new();
+    // By operation, the numbers of its steps, and its answer.
+    let mut described: Vec<(Vec<i64>, Option<String>)> = Vec::new();
     let mut wholes = Vec::new();
     for (id, timed) in journal.operations() {
         let text = model.describe(&timed.operation);
@@ -184,21 +185,20 @@ where
         let numbers = steps.iter().map(|_| strings.add(Value::Word(call.to_string()))).collect();
         wholes.extend(steps.iter().map(|_| id));
         operations.append(&mut steps);
-        described.insert(id, (numbers, (!answer.is_empty()).then(|| answer.to_string())));
+        described.push((numbers, (!answer.is_empty()).then(|| answer.to_string())));
     }
-    let (parts, part_names) = parts(journal, &model, &wholes, &mut strings);
+    let parts = parts(journal, &model, &wholes, &mut strings);
     let remarks = (!journal.remarks.is_empty()).then(|| Arc::new(journal.remarks.clone()));
     let mut history = History { drained: journal.drained, remarks, ..History::default() };
-    for (id, timed) in journal.operations() {
-        let (args, answer) = &described[&id];
+    for ((id, timed), (args, answer)) in journal.operations().zip(described) {
         let is_open = timed.end == NEVER;
-        let answer = answer.clone().filter(|_| !is_open).map(|text| strings.add(Value::Word(text)));
+        let answer = answer.filter(|_| !is_open).map(|text| strings.add(Value::Word(text)));
         let entry = Entry {
             op: Op::Described,
             status: if is_open { Status::Unknown } else { Status::Ok },
             start: timed.start,
             end: timed.end,
-            args,
+            args: &args,
             results: answer.as_slice(),
         };
         if id.index == 0 {
@@ -211,28 +211,23 @@ where
     let name = name.rsplit_once("::").filter(|(_, last)| !last.contains('>'));
     let name = name.map_or(std::any::type_name::<M>(), |(_, last)| last);
     let model = Arc::new(Numbered { model, operations });
-    history.own = Some(Arc::new(Own { model, name, parts, part_names }));
-    (history, strings)
+    history.own = Some(Arc::new(Own { model, name, strings, parts }));
+    history
 }
 
-/// By step of the operations `wholes`: the number of the part that the operation concerns; and the
-/// keys of the parts. None if one concerns all.
+/// By step of the operations `wholes`: the number of the part that the operation concerns. None if
+/// one concerns all.
 fn parts<O: Debug, M: Model<O>>(
     journal: &Journal<O>,
     model: &M,
     wholes: &[OperationId],
     strings: &mut Interner,
-) -> (Vec<i64>, HashMap<i64, String>) {
-    let (mut numbers, mut names) = (HashMap::new(), HashMap::new());
+) -> Vec<i64> {
+    let mut numbers = HashMap::new();
     let mut part = |id: &OperationId| {
         let key = model.part(&journal.get(*id).operation)?;
         let text = format!("{key:?}");
-        Some(*numbers.entry(key).or_insert_with(|| {
-            let number = strings.add(Value::Word(text.clone()));
-            names.insert(number, text);
-            number
-        }))
+        Some(*numbers.entry(key).or_insert_with(|| strings.add(Value::Word(text))))
     };
-    let parts = wholes.iter().map(&mut part).collect::<Option<Vec<i64>>>();
-    (parts.unwrap_or_default(), names)
+    wholes.iter().map(&mut part).collect::<Option<Vec<i64>>>().unwrap_or_default()
 }

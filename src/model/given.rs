@@ -76,8 +76,7 @@ impl<'a> Model<Call<'a>> for Given<'_> {
             [(_, only)] => shown(only),
             parts => {
                 let each = parts.iter().map(|(part, state)| {
-                    let name = self.0.part_names.get(part).map_or("", |name| name);
-                    format!("{name}: {}", shown(state))
+                    format!("{}: {}", self.0.strings.shown(*part), shown(state))
                 });
                 format!("{{{}}}", each.collect::<Vec<_>>().join(", "))
             }

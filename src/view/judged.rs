@@ -6,7 +6,6 @@ use std::sync::LazyLock;
 use super::checked::{Checked, Named};
 use crate::check::{Limits, Verdict, check};
 use crate::core::history::{History, Unit};
-use crate::core::interner::Interner;
 use crate::core::journal::Journal;
 use crate::core::own;
 use crate::model::{Consistency, Kind, Model, Spec};
@@ -64,8 +63,8 @@ pub struct Judged {
     limits: Limits,
 }
 
-/// The journal as a history, and the texts of its numbers.
-type Shown = LazyLock<(History, Interner), Box<dyn FnOnce() -> (History, Interner) + Send>>;
+/// The journal as a history.
+type Shown = LazyLock<History, Box<dyn FnOnce() -> History + Send>>;
 
 impl Judged {
     /// Checks whether the history is linearizable. What shows the verdict ends where `limits` do.
@@ -94,7 +93,7 @@ impl Judged {
             (consistency == Consistency::Linearizable).then(|| check(&journal, &model, limits));
         let shown: Shown = LazyLock::new(Box::new(move || own::history(&journal, model)));
         let model = Spec { consistency, ..Spec::new(Kind::Own) };
-        let verdict = by_timeboxes.unwrap_or_else(|| check(&shown.0, &model, limits));
+        let verdict = by_timeboxes.unwrap_or_else(|| check(&*shown, &model, limits));
         Judged { verdict, model, shown, limits: limits.clone() }
     }
 
@@ -119,7 +118,8 @@ impl Judged {
     }
 
     fn checked<'a>(&'a self, name: &'a str) -> Checked<'a> {
-        let (history, strings) = &*self.shown;
+        let history = &*self.shown;
+        let strings = &history.own.as_ref().expect("it brings its model along").strings;
         let unit = Unit { factor: 1.0, name: "units of the recorder's clock", is_absolute: true };
         let of = Named { name, history, strings, unit };
         Checked::new(of, self.model, self.verdict.clone(), &self.limits)

@@ -66,7 +66,7 @@ where
     for _ in 0..crate::how_many(histories) {
         let history = history(Shape { kind: spec.kind, ..shape }, &mut random);
         let journal = journal(&history);
-        let (own, _) = own::history(&journal, make());
+        let own = own::history(&journal, make());
         let name = |id: OperationId| OperationId { thread: journal.client(id), index: id.index };
         for consistency in
             [Consistency::Linearizable, Consistency::Sequential, Consistency::Quiescent]
