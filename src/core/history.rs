@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::annotations::Annotations;
 use super::operation::{Op, Status};
 use super::operation_set::Ops;
 use super::own::Own;
-use super::remarks::Remarks;
 use super::sequential_runs::SequentialRuns;
 
 /// End stamp of an operation that never returned.
@@ -90,7 +90,7 @@ pub struct History {
     /// The model of its operations, where these are a user's own.
     pub own: Option<Arc<Own>>,
     /// What is said besides the operations.
-    pub remarks: Option<Arc<Remarks>>,
+    pub annotations: Option<Arc<Annotations>>,
     /// The client that ran alone: it created the structure, and drained it at the end.
     pub drain: Option<u32>,
 }
@@ -349,11 +349,11 @@ impl History {
         Ok(())
     }
 
-    /// A history with the same settings, no operations and no remarks.
+    /// A history with the same settings, no operations and no annotations.
     pub fn without_threads(&self) -> History {
         let History { drained, waits, drain, .. } = *self;
         let (runs, own) = (self.runs.clone(), self.own.clone());
-        History { threads: Vec::new(), drained, waits, drain, runs, own, remarks: None }
+        History { threads: Vec::new(), drained, waits, drain, runs, own, annotations: None }
     }
 
     /// The name of the operation's client for people: "thread 2", or "drain".
@@ -363,7 +363,7 @@ impl History {
 
     /// What is said of an operation.
     pub fn notes(&self, id: OperationId) -> &[String] {
-        let notes = self.remarks.as_ref().and_then(|of| of.of_operations.get(&id));
+        let notes = self.annotations.as_ref().and_then(|of| of.of_operations.get(&id));
         notes.map_or(&[], Vec::as_slice)
     }
 

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
+use super::annotations::Annotations;
 use super::history::{Misfit, NEVER, OperationId};
-use super::remarks::Remarks;
 
 /// An operation (a call with its answer) and its timebox.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +26,7 @@ pub struct Journal<O> {
     live: HashMap<u32, usize>,
     /// As in a [`History`](super::history::History): nothing may be left at the end.
     pub drained: bool,
-    pub remarks: Remarks,
+    pub annotations: Annotations,
 }
 
 impl<O> Default for Journal<O> {
@@ -35,7 +35,7 @@ impl<O> Default for Journal<O> {
             threads: Vec::new(),
             live: HashMap::new(),
             drained: false,
-            remarks: Remarks::default(),
+            annotations: Annotations::default(),
         }
     }
 }

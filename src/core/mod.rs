@@ -1,5 +1,7 @@
 //! The nouns that every part shares: histories, operations, plans, random numbers.
 //!
+//! - `annotations`: What a test or a log says besides the operations: points and spans of time with
+//!   a text, and notes on operations.
 //! - `answer`: Kinds of answers: how a call went, whatever its values.
 //! - `columns`: Lays out rows of cells in columns: every table in text.
 //! - `contract`: The trait `Model`: a sequential object that histories are checked against.
@@ -21,8 +23,6 @@
 //! - `plan`: Plans: everything that determines a run, as one value.
 //! - `random`: Reproducible random numbers: a seed gives the same draws in every build and machine.
 //! - `recorder`: Records the calls of a test or a simulation as they happen, into a journal.
-//! - `remarks`: What a test or a log says besides the operations: points and spans of time with a
-//!   text, and notes on operations.
 //! - `scenario`: Makes a scenario, which lists calls, from a recorded history.
 //! - `sequential_runs`: What a structure answered when the calls of a round were made one at a
 //!   time, in several orders.
@@ -33,6 +33,7 @@
 //! - `value`: Values of methods: their types, and how words of 64 bits stand for them.
 //! - `words`: Calls and their answers in words, as people write them: "dequeue() -> 7".
 
+pub mod annotations;
 pub mod answer;
 pub mod columns;
 pub mod contract;
@@ -54,7 +55,6 @@ pub mod paths;
 pub mod plan;
 pub mod random;
 pub mod recorder;
-pub mod remarks;
 #[cfg(feature = "fuzzer")]
 pub mod scenario;
 pub mod sequential_runs;

@@ -188,8 +188,9 @@ where
         described.push((numbers, (!answer.is_empty()).then(|| answer.to_string())));
     }
     let parts = parts(journal, &model, &wholes, &mut strings);
-    let remarks = (!journal.remarks.is_empty()).then(|| Arc::new(journal.remarks.clone()));
-    let mut history = History { drained: journal.drained, remarks, ..History::default() };
+    let annotations =
+        (!journal.annotations.is_empty()).then(|| Arc::new(journal.annotations.clone()));
+    let mut history = History { drained: journal.drained, annotations, ..History::default() };
     for ((id, timed), (args, answer)) in journal.operations().zip(described) {
         let is_open = timed.end == NEVER;
         let answer = answer.filter(|_| !is_open).map(|text| strings.add(Value::Word(text)));

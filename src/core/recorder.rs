@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::annotations::AnnotationLine;
 use super::journal::Journal;
-use super::remarks::RemarkLine;
 
 /// A call and its answer: the operations of a journal that was recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -116,7 +116,7 @@ type WriteLine<C, A> = dyn FnMut(&Written<&C, &A>) -> io::Result<()> + Send;
 #[serde(untagged)]
 enum Written<C, A> {
     Event(Line<C, A>),
-    Remark(RemarkLine),
+    Annotation(AnnotationLine),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -168,7 +168,7 @@ impl<C, A> Recorder<C, A> {
             to.flush()
         };
         let mut recording = lock(&self.recording);
-        let is_new = recording.calls == 0 && recording.ended.remarks.is_empty();
+        let is_new = recording.calls == 0 && recording.ended.annotations.is_empty();
         assert!(is_new, "write_to comes after a call; give it the file first");
         recording.write = Some(Box::new(write));
     }
@@ -191,7 +191,7 @@ impl<C, A> Recorder<C, A> {
 
     /// Says something about this time, to be shown: "n2 is the leader".
     pub fn note(&self, text: impl Into<String>) {
-        lock(&self.recording).remark(RemarkLine::Point { note: text.into() });
+        lock(&self.recording).annotation(AnnotationLine::Point { note: text.into() });
     }
 
     /// Says something about the time until the result is dropped: "n1 is cut off".
@@ -233,7 +233,7 @@ pub struct SpanUnderWay<C, A> {
 
 impl<C, A> Drop for SpanUnderWay<C, A> {
     fn drop(&mut self) {
-        lock(&self.recording).remark(RemarkLine::End { end_span: self.span });
+        lock(&self.recording).annotation(AnnotationLine::End { end_span: self.span });
     }
 }
 
@@ -270,7 +270,7 @@ fn push<C, A>(
     let pushed = journal.push(client, Answered { call, answer }, start, end);
     let id = pushed.expect("stamps increase, and a client makes one call at a time");
     if !notes.is_empty() {
-        journal.remarks.of_operations.insert(id, notes);
+        journal.annotations.of_operations.insert(id, notes);
     }
 }
 
@@ -338,14 +338,14 @@ impl<C, A> Recording<C, A> {
 
     fn begin(&mut self, note: String) -> u64 {
         self.spans += 1;
-        self.remark(RemarkLine::Begin { note, span: self.spans });
+        self.annotation(AnnotationLine::Begin { note, span: self.spans });
         self.spans
     }
 
-    fn remark(&mut self, line: RemarkLine) {
-        self.put(&Written::Remark(line.clone()));
+    fn annotation(&mut self, line: AnnotationLine) {
+        self.put(&Written::Annotation(line.clone()));
         let at = self.stamp();
-        self.ended.remarks.add(line, at).expect("spans have numbers of their own");
+        self.ended.annotations.add(line, at).expect("spans have numbers of their own");
     }
 
     fn event(&mut self, event: Event<&C, &A>, client_id: u32, op_id: u64) {
@@ -377,10 +377,10 @@ where
         }
         let Line { event, client_id, op_id } = match serde_json::from_str(&text) {
             Ok(line) => line,
-            Err(error) => match RemarkLine::read(&text) {
+            Err(error) => match AnnotationLine::read(&text) {
                 Some(line) => {
                     let stamp = recording.stamp();
-                    recording.ended.remarks.add(line, stamp).map_err(|error| at(&error))?;
+                    recording.ended.annotations.add(line, stamp).map_err(|error| at(&error))?;
                     continue;
                 }
                 None if !text.ends_with('\n') => break,
@@ -491,12 +491,12 @@ mod tests {
         let for_ever = recorder.span("n3 is slow");
         drop(cut_off);
         let journal = recorder.journal();
-        let said = journal.remarks.all.iter();
+        let said = journal.annotations.all.iter();
         let said: Vec<_> = said.map(|of| (&*of.text, of.start, of.end)).collect();
         let cut_off = ("n2 is cut off", 2, 6);
         assert_eq!(said, [("n1 leads", 1, 1), cut_off, ("n3 is slow", 5, NEVER)]);
         let id = OperationId { thread: 0, index: 0 };
-        assert_eq!(journal.remarks.of_operations[&id], ["asks n1", "asks n3"]);
+        assert_eq!(journal.annotations.of_operations[&id], ["asks n1", "asks n3"]);
         let text = written.try_iter().collect::<Vec<_>>().concat();
         assert_eq!(read(&text[..]).as_ref(), Ok(&journal));
         drop(for_ever);

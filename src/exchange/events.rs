@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 
 use super::pieces::Split;
+use crate::core::annotations::{AnnotationLine, Annotations};
 use crate::core::history::{Entry, History, NEVER, OperationId};
 use crate::core::interner::{Interner, NIL, Value};
 use crate::core::operation::{Family, Op, Status};
-use crate::core::remarks::{RemarkLine, Remarks};
 
 /// The largest number of a client in a file. Those above are for clients that are added here.
 const CLIENT_MAX: u32 = u32::MAX / 2;
@@ -37,7 +37,7 @@ pub struct Pairs {
     open: HashMap<u32, (u64, Record)>,
     done: Vec<Record>,
     events: u64,
-    remarks: Remarks,
+    annotations: Annotations,
     notes: Notes,
 }
 
@@ -72,10 +72,10 @@ impl Pairs {
         Ok(())
     }
 
-    /// A remark, at the next stamp.
-    pub fn remark(&mut self, line: RemarkLine) -> Result<(), String> {
+    /// An annotation, at the next stamp.
+    pub fn annotation(&mut self, line: AnnotationLine) -> Result<(), String> {
         let at = self.stamp();
-        self.remarks.add(line, at)
+        self.annotations.add(line, at)
     }
 
     /// Something is said of the client's pending operation.
@@ -86,8 +86,8 @@ impl Pairs {
     }
 
     /// All that was said.
-    pub fn take_remarks(&mut self) -> (Remarks, Notes) {
-        (std::mem::take(&mut self.remarks), std::mem::take(&mut self.notes))
+    pub fn take_annotations(&mut self) -> (Annotations, Notes) {
+        (std::mem::take(&mut self.annotations), std::mem::take(&mut self.notes))
     }
 
     /// The client's pending operation.

@@ -19,11 +19,11 @@ use super::Imported;
 use super::events::{self, HistoryEvent, Pairs, Record, at};
 use super::pieces::Split;
 use super::typed;
+use crate::core::annotations::AnnotationLine;
 use crate::core::history::{History, NEVER, OperationId};
 use crate::core::interner::{Interner, Value};
 use crate::core::method::Method;
 use crate::core::operation::{Family, Op, Status};
-use crate::core::remarks::RemarkLine;
 use crate::core::value::Type;
 use crate::model::Spec;
 
@@ -163,7 +163,7 @@ pub fn read(text: &str, model: Option<Spec>) -> Result<Imported, String> {
         lines.next();
     }
     let model = model.or(named).ok_or("the file names no model; name one with --model")?;
-    let first = lines.clone().find(|(_, line)| RemarkLine::read(line).is_none());
+    let first = lines.clone().find(|(_, line)| AnnotationLine::read(line).is_none());
     let of_events = first.is_some_and(|(_, line)| line.contains("\"event\""));
     let mut imported = match of_events {
         true => events_of(lines, model)?,
@@ -256,8 +256,8 @@ fn events_of<'a>(
 ) -> Result<Imported, String> {
     let mut pairs = Pairs::default();
     for (number, line) in lines {
-        if let Some(remark) = RemarkLine::read(line) {
-            pairs.remark(remark).map_err(|error| at(number + 1, &error))?;
+        if let Some(annotation) = AnnotationLine::read(line) {
+            pairs.annotation(annotation).map_err(|error| at(number + 1, &error))?;
             continue;
         }
         let EventLine { event, client_id, op_id } = parse(number, line)?;
@@ -278,13 +278,13 @@ fn events_of<'a>(
         };
         taken.map_err(|error| at(number + 1, &error))?;
     }
-    let (mut remarks, mut notes) = pairs.take_remarks();
+    let (mut annotations, mut notes) = pairs.take_annotations();
     let mut imported = Imported::from_records(&pairs.records(), None, Some(model))?;
     for id in imported.history.ids() {
         let texts = notes.remove(&imported.history.operation(id).start);
-        texts.into_iter().for_each(|texts| drop(remarks.of_operations.insert(id, texts)));
+        texts.into_iter().for_each(|texts| drop(annotations.of_operations.insert(id, texts)));
     }
-    imported.history.remarks = (!remarks.is_empty()).then(|| Arc::new(remarks));
+    imported.history.annotations = (!annotations.is_empty()).then(|| Arc::new(annotations));
     Ok(imported)
 }
 
@@ -344,7 +344,7 @@ impl EventReader {
             (self.model, self.drained) = (self.model.or(model), header.drained);
             return Ok(None);
         }
-        if RemarkLine::read(line).is_some() {
+        if AnnotationLine::read(line).is_some() {
             return Ok(None);
         }
         let EventLine { event, client_id, op_id } = parse(self.number - 1, line)?;

@@ -1,17 +1,17 @@
 //! A history with its verdict, shown as text and as a page.
 
 use crate::check::{self, Limits, NotShown, Partials, Verdict, Witness};
+use crate::core::annotations::Annotation;
 use crate::core::columns;
 use crate::core::history::{History, NEVER, OperationId, Unit};
 use crate::core::interner::Interner;
-use crate::core::remarks::Remark;
 use crate::model::Spec;
 use crate::view::explanation::{self, partials, undecided, weaker};
 use crate::view::page::{self, Conclusion};
 use crate::view::timeline::{self, SHOWN_MAX, SHOWN_WHOLE, witness_note};
 
-/// Remarks that are printed.
-const REMARKS_MAX: usize = 12;
+/// Annotations that are printed.
+const ANNOTATIONS_MAX: usize = 12;
 
 /// A history with what is needed to show it.
 #[derive(Clone, Copy)]
@@ -94,10 +94,10 @@ impl<'a> Checked<'a> {
             text += &format!("{question}\n");
         }
         text += &format!("\n{}\n", self.picture(witness));
-        let remarks = self.remarks().into_iter().map(|(time, text)| [text, time]);
-        let remarks = columns::table(&remarks.collect::<Vec<_>>(), 0..0, "  ");
-        if !remarks.is_empty() {
-            text += &format!("Notes:\n{remarks}\n");
+        let annotations = self.annotations().into_iter().map(|(time, text)| [text, time]);
+        let annotations = columns::table(&annotations.collect::<Vec<_>>(), 0..0, "  ");
+        if !annotations.is_empty() {
+            text += &format!("Notes:\n{annotations}\n");
         }
         if let Ok(partials) = &self.partials {
             text += &format!("{}\n", partials::text(partials, history, strings));
@@ -123,17 +123,18 @@ impl<'a> Checked<'a> {
     }
 
     /// What was said besides the operations, the last of it: times and texts.
-    fn remarks(&self) -> Vec<(String, String)> {
-        let all = self.of.history.remarks.as_ref().map_or(&[][..], |remarks| &remarks.all);
-        let line = |remark: &Remark| {
-            let end = match remark.end {
+    fn annotations(&self) -> Vec<(String, String)> {
+        let all =
+            self.of.history.annotations.as_ref().map_or(&[][..], |annotations| &annotations.all);
+        let line = |annotation: &Annotation| {
+            let end = match annotation.end {
                 NEVER => ", …".to_string(),
-                end if end == remark.start => String::new(),
+                end if end == annotation.start => String::new(),
                 end => format!(", {end}"),
             };
-            (format!("[{}{end}]", remark.start), remark.text.clone())
+            (format!("[{}{end}]", annotation.start), annotation.text.clone())
         };
-        let shown = &all[all.len().saturating_sub(REMARKS_MAX)..];
+        let shown = &all[all.len().saturating_sub(ANNOTATIONS_MAX)..];
         shown.iter().map(line).collect()
     }
 
@@ -165,7 +166,7 @@ impl<'a> Checked<'a> {
             lettered,
             unit,
             facts: self
-                .remarks()
+                .annotations()
                 .into_iter()
                 .map(|(time, text)| (format!("Note {time}"), text))
                 .collect(),

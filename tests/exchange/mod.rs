@@ -83,8 +83,8 @@ fn what_is_said_between_events_is_kept_and_decides_nothing() {
     let history = jsonl::read(&lines.join("\n"), None).expect("good").history;
     let id = history.ids().next().expect("one");
     let (start, end) = (history.operation(id).start, history.operation(id).end);
-    let remarks = history.remarks.as_ref().expect("some");
-    let said: Vec<_> = remarks.all.iter().map(|of| (&*of.text, of.start, of.end)).collect();
+    let annotations = history.annotations.as_ref().expect("some");
+    let said: Vec<_> = annotations.all.iter().map(|of| (&*of.text, of.start, of.end)).collect();
     assert_eq!(said, [("n1 is cut off", start - 1, end + 1), ("n2 leads", start + 1, start + 1)]);
     assert_eq!((history.notes(id), history.len()), (&["asks n2".to_string()][..], 1));
     let of_none = lines[..3].join("\n") + "\n" + &lines[3].replace("\"op_id\": 5", "\"op_id\": 6");

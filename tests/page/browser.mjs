@@ -220,7 +220,7 @@ test('what was said besides the calls has a row, and is shown by pointer and key
     const x = (time) => timeline.picture.x(time);
     return {
       operations: { names: operations.names, row: Array.from(operations.row) },
-      timeline: operations.remarks.map(({ start }) => x(start)),
+      timeline: operations.annotations.map(({ start }) => x(start)),
     };
   });
   assert.deepEqual([operations.names[0], ...operations.row], ['notes', 1, 2, 1]);

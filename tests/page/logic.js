@@ -31,7 +31,7 @@ function decoding() {
     assert.ok(operations.end[op] >= operations.start[op]);
   });
   if (expected.rows) assert.deepEqual(operations.names, expected.rows);
-  if (expected.remarks) assert.deepEqual(operations.remarks, expected.remarks);
+  if (expected.annotations) assert.deepEqual(operations.annotations, expected.annotations);
   if (expected.notes) assert.deepEqual(operations.notes, expected.notes);
   const inRows = operations.rows.reduce((sum, row) => sum + row.ops.length, 0);
   assert.equal(inRows, operations.count);

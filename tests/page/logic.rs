@@ -6,9 +6,9 @@ use std::path::Path;
 use std::process::Command;
 
 use interlap::check::{Limits, Verdict, check, partials};
+use interlap::core::annotations::AnnotationLine;
 use interlap::core::history::{History, OperationId};
 use interlap::core::journal::Journal;
-use interlap::core::remarks::RemarkLine;
 use interlap::core::words;
 use interlap::model::{Model, Spec};
 use interlap::view::judged::Judged;
@@ -88,9 +88,9 @@ fn the_script_shows_operations_of_ones_own_in_their_words() {
     let labels = [&labels[..], &["acquire(\"<2>\") -> false", "release -> unknown"]].concat();
     run(&json!({ "labels": labels, "starts": [0, 1, 2, 20] }), &judged.page("x"));
     let mut of_two = Journal::default();
-    let point = RemarkLine::Point { note: "n2 leads".to_string() };
-    of_two.remarks.add(point, 2).expect("a point");
-    of_two.remarks.of_operations.insert(OperationId { thread: 0, index: 0 }, vec!["x".into()]);
+    let point = AnnotationLine::Point { note: "n2 leads".to_string() };
+    of_two.annotations.add(point, 2).expect("a point");
+    of_two.annotations.of_operations.insert(OperationId { thread: 0, index: 0 }, vec!["x".into()]);
     of_two.push(0, "acquire -> true".to_string(), 1, Some(2)).expect("the first");
     of_two.push(0, "try".to_string(), 3, None).expect("the next");
     let judged = Judged::new(of_two, Semaphore, &Limits::default());
@@ -98,7 +98,8 @@ fn the_script_shows_operations_of_ones_own_in_their_words() {
     let (labels, rows) = (["acquire -> true", "try -> unknown"], ["notes", "client 0"]);
     let said = json!([{ "text": "n2 leads", "start": 1, "end": 1 }]);
     let expected = json!({
-        "labels": labels, "starts": [0, 2], "rows": rows, "remarks": said, "notes": { "0": ["x"] },
+        "labels": labels, "starts": [0, 2], "rows": rows,
+        "annotations": said, "notes": { "0": ["x"] },
     });
     run(&expected, &judged.page("x"));
 }

@@ -41,7 +41,7 @@ pub struct Data {
     pub missing: Vec<String>,
     pub interleaving: Option<InterleavingData>,
     /// Text, start and end (-1: it goes on) of each, from the first start; they have the first row.
-    pub remarks: Vec<(String, i64, i64)>,
+    pub annotations: Vec<(String, i64, i64)>,
     /// By operation: what is said of it.
     pub notes: BTreeMap<u32, Vec<String>>,
 }
@@ -129,7 +129,7 @@ impl Data {
             missing: evidence.missing,
             interleaving: interleaving
                 .map(|steps| interleaved(steps, subject.history.drain, &numbers)),
-            remarks: remarks(subject, &numbers),
+            annotations: annotations(subject, &numbers),
             notes: notes(subject, &numbers),
         }
     }
@@ -159,25 +159,26 @@ fn numbered(subject: &Subject) -> Numbers {
     Numbers { ids, places }
 }
 
-/// The remarks on points and spans of time.
-fn remarks(subject: &Subject, numbers: &Numbers) -> Vec<(String, i64, i64)> {
+/// The annotations on points and spans of time.
+fn annotations(subject: &Subject, numbers: &Numbers) -> Vec<(String, i64, i64)> {
     let zero = numbers.ids.first().map_or(0, |id| subject.history.operation(*id).start);
     // What was said before the first operation stands at its start.
     let offset = |stamp: u64| stamp.saturating_sub(zero) as i64;
-    let all = subject.history.remarks.iter().flat_map(|remarks| &remarks.all);
-    let each = all.map(|remark| {
-        let end = if remark.end == NEVER { -1 } else { offset(remark.end) };
-        (remark.text.clone(), offset(remark.start), end)
+    let all = subject.history.annotations.iter().flat_map(|annotations| &annotations.all);
+    let each = all.map(|annotation| {
+        let end = if annotation.end == NEVER { -1 } else { offset(annotation.end) };
+        (annotation.text.clone(), offset(annotation.start), end)
     });
     each.collect()
 }
 
 fn notes(subject: &Subject, numbers: &Numbers) -> BTreeMap<u32, Vec<String>> {
-    let notes = subject.history.remarks.iter().flat_map(|remarks| &remarks.of_operations);
+    let notes =
+        subject.history.annotations.iter().flat_map(|annotations| &annotations.of_operations);
     notes.filter_map(|(id, texts)| Some((numbers.get(*id)?, texts.clone()))).collect()
 }
 
-/// A row for each client; before them one for remarks, if there are any.
+/// A row for each client; before them one for annotations, if there are any.
 struct Rows {
     names: Vec<String>,
     clients: Vec<u32>,
@@ -186,10 +187,11 @@ struct Rows {
 impl Rows {
     fn new(subject: &Subject) -> Rows {
         let clients = subject.history.clients();
-        let has_remarks = subject.history.remarks.as_ref().is_some_and(|of| !of.all.is_empty());
-        let of_remarks = has_remarks.then(|| "notes".to_string());
+        let has_annotations =
+            subject.history.annotations.as_ref().is_some_and(|of| !of.all.is_empty());
+        let of_annotations = has_annotations.then(|| "notes".to_string());
         let of_clients = clients.iter().map(|client| subject.history.name_of(*client));
-        let names = of_remarks.into_iter().chain(of_clients).collect();
+        let names = of_annotations.into_iter().chain(of_clients).collect();
         Rows { names, clients }
     }
 

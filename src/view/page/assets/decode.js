@@ -65,12 +65,12 @@ class Operations {
     this.shape = new Uint32Array(count);
     this.values = new Uint32Array(count);
     this.reader = new Reader(packed);
-    this.last = data.remarks.reduce((last, [, start, end]) => Math.max(last, start, end), 0);
+    this.last = data.annotations.reduce((last, [, start, end]) => Math.max(last, start, end), 0);
     this.read();
     this.rows = this.byRow();
     this.letters = new Map(data.lettered.map((op, at) => [op, String.fromCharCode(65 + at)]));
     this.witness = new Set(data.witness);
-    this.remarks = data.remarks.map(([text, start, end]) => ({
+    this.annotations = data.annotations.map(([text, start, end]) => ({
       text,
       start,
       end: end < 0 ? Infinity : end,

@@ -65,7 +65,7 @@ class Picture {
     context.rect(GUTTER, AXIS, view.width - GUTTER, view.height - AXIS);
     context.clip();
     for (let row = first; row < last; row++) this.row(row);
-    this.remarks();
+    this.annotations();
     this.order();
     this.cursor();
     context.restore();
@@ -97,14 +97,14 @@ class Picture {
   }
 
   /** What was said besides the operations: a line at its start, a bar for its time, its text. */
-  remarks() {
+  annotations() {
     const { context, colors, view } = this;
-    const { remarks } = this.page.operations;
+    const { annotations } = this.page.operations;
     const y = this.y(0);
-    remarks.forEach(({ text, start, end }, at) => {
+    annotations.forEach(({ text, start, end }, at) => {
       const left = this.x(start);
       const right = Math.min(end === Infinity ? view.width : this.x(end), view.width);
-      const next = remarks[at + 1] ? this.x(remarks[at + 1].start) : view.width;
+      const next = annotations[at + 1] ? this.x(annotations[at + 1].start) : view.width;
       if (right < GUTTER || left > view.width) return;
       context.fillStyle = colors.near;
       context.fillRect(left, AXIS, 1, view.height);

@@ -134,13 +134,13 @@ class Timeline {
     return row.open.findLast((op) => operations.start[op] <= time) ?? -1;
   }
 
-  /** The last remark that begins before a point of the row of remarks. */
-  remarkAt(x, y) {
+  /** The last annotation that begins before a point of the row of annotations. */
+  annotationAt(x, y) {
     const { operations, scale } = this.page;
     const inRow = y >= AXIS && y + this.view.top < AXIS + ROW && x >= GUTTER;
     const slack = (4 * (this.view.high - this.view.low)) / this.view.width;
     const time = scale.time(this.place(x) + slack);
-    return inRow ? operations.remarks.findLast(({ start }) => start <= time) : undefined;
+    return inRow ? operations.annotations.findLast(({ start }) => start <= time) : undefined;
   }
 
   drawMap() {
@@ -241,12 +241,12 @@ class Timeline {
 
   hover(event) {
     const op = this.at(event.offsetX, event.offsetY);
-    const remark = op < 0 ? this.remarkAt(event.offsetX, event.offsetY) : undefined;
-    this.tip.hidden = op < 0 && !remark;
+    const annotation = op < 0 ? this.annotationAt(event.offsetX, event.offsetY) : undefined;
+    this.tip.hidden = op < 0 && !annotation;
     if (this.tip.hidden) return;
-    const shown = remark ?? op;
+    const shown = annotation ?? op;
     if (this.tipped !== shown) {
-      replace(this.tip, remark ? about(this.page, remark) : details(this.page, op));
+      replace(this.tip, annotation ? about(this.page, annotation) : details(this.page, op));
     }
     this.tipped = shown;
     const right = Math.max(8, window.innerWidth - this.tip.offsetWidth - 16);
@@ -321,7 +321,7 @@ class Timeline {
   }
 }
 
-/** A remark with its time. */
+/** An annotation with its time. */
 function about({ operations }, { text, start, end }) {
   const until = end === start ? '' : ` to ${operations.time(end)}`;
   return el('p', {}, `${text}, at ${operations.time(start)}${until}`);
