@@ -1,6 +1,7 @@
 //! How fast histories are checked. `cargo bench --bench checking [operations] [model]...` simulates
 //! histories of five threads, checks each, and prints a table: CPU seconds of the check alone, and
-//! the memory it took beyond the history. Also what a short round costs, from the pipe to the
+//! the memory it took beyond the history. "serializable" are transactions of ten clients on lists.
+//! Also what a short round costs, from the pipe to the
 //! verdict.
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -269,9 +270,46 @@ fn simulate(kind: Kind, width: Width, operations: usize, seed: u64) -> History {
     history
 }
 
+/// Transactions of ten clients, one after another, on lists of up to 64 values.
+fn simulate_lists(operations: usize) -> History {
+    let mut random = Random(Pcg64Mcg::seed_from_u64(1));
+    let (mut history, mut clock) = (History::default(), 0);
+    let mut lists: Vec<Vec<i64>> = vec![Vec::new(); 10];
+    let mut keys: Vec<i64> = (0..10).collect();
+    while history.len() < operations {
+        let client = random.below(10) as u32;
+        let mut push = |op, args: &[i64], results: &[i64]| {
+            clock += 2;
+            let status = Status::Ok;
+            let entry = Entry { op, status, start: clock, end: clock + 1, args, results };
+            history.push(client, entry).expect("in order");
+        };
+        push(Op::StoreBegin, &[], &[]);
+        for _ in 0..=random.below(4) {
+            let at = random.below(10);
+            if random.below(2) == 0 {
+                push(Op::StoreReadList, &[keys[at]], &lists[at]);
+                continue;
+            }
+            if lists[at].len() == 64 {
+                keys[at] += 10;
+                lists[at].clear();
+            }
+            let value = lists[at].len() as i64;
+            lists[at].push(value);
+            push(Op::StoreAppend, &[keys[at], value], &[]);
+        }
+        push(Op::StoreCommit, &[], &[]);
+    }
+    history
+}
+
 fn measure(text: &str, operations: usize) {
     let spec: Spec = text.parse().expect(text);
-    let history = simulate(spec.kind, FIVE, operations, 1);
+    let history = match spec.kind {
+        Kind::Serializable => simulate_lists(operations),
+        kind => simulate(kind, FIVE, operations, 1),
+    };
     let before = HELD.load(Relaxed);
     PEAK.store(before, Relaxed);
     let start = cpu_seconds();
@@ -451,7 +489,7 @@ fn measure_pipeline(text: &str) {
     println!("{text:38} {decode:>8.2} {count:>8.2} {check:>8.2} {all:>8.2}");
 }
 
-const LONG: [&str; 13] = [
+const LONG: [&str; 14] = [
     "set",
     "fifo-per-producer",
     "fifo-per-producer:empty=strong",
@@ -465,6 +503,7 @@ const LONG: [&str; 13] = [
     "register",
     "range-set",
     "deque",
+    "serializable",
 ];
 const SMALL: [&str; 12] = [
     "set",
@@ -490,7 +529,8 @@ fn main() {
     let operations: usize = number.unwrap_or(10_000_000);
     println!("{:38} {:>10} {:>8} {:>8} {:>8}", "model", "operations", "CPU s", "M ops/s", "B/op");
     for text in LONG.iter().filter(asked) {
-        measure(text, if *text == "deque" { operations.div_ceil(10) } else { operations });
+        let is_tenth = ["deque", "serializable"].contains(text);
+        measure(text, if is_tenth { operations.div_ceil(10) } else { operations });
     }
     let head = "24 operations of 3 threads, us";
     println!("\n{head:38} {:>8} {:>8} {:>8} {:>6}", "best", "median", "general", "times");

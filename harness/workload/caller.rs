@@ -265,7 +265,7 @@ impl<'a> Caller<'a> {
             StoreBegin | StoreCommit | StoreAbort => {}
             Method(method) => self.values.draw(method, &mut self.random, self.keys, args),
             // No target offers these.
-            LogAppendBatch | LogReadAll | LogRestore | Described => {}
+            LogAppendBatch | LogReadAll | LogRestore | StoreAppend | StoreReadList | Described => {}
         }
         op
     }

@@ -1,14 +1,16 @@
 //! Finds the uninstrumented atomic instructions and fences of a hooked library.
 //! The compiler replaces every atomic that it knows by a call of a hook. One that is left was
 //! written as inline assembly, or compiled before and linked in. Uninstrumented plain loads and
-//! stores cannot be distinguished from others.
+//! stores cannot be distinguished from others. The C++ runtime has no hooks either: some compilers
+//! link it in, and then its instructions are in the library, and left out here.
 
 use std::fs;
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
-use object::{Architecture, Object, ObjectSection, SectionKind};
+use object::{Architecture, Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 
 /// Their addresses in the library's file, in ascending order.
 #[derive(Debug, Default)]
@@ -38,7 +40,47 @@ pub fn find(library: &Path) -> io::Result<Uninstrumented> {
     }
     found.atomics.sort_unstable();
     found.fences.sort_unstable();
+    if !found.atomics.is_empty() || !found.fences.is_empty() {
+        let runtime = linked_in_runtime(&file);
+        let is_runtimes = |at: &u64| {
+            let behind = runtime.partition_point(|code| code.start <= *at);
+            behind.checked_sub(1).is_some_and(|before| runtime[before].contains(at))
+        };
+        found.atomics.retain(|at| !is_runtimes(at));
+        found.fences.retain(|at| !is_runtimes(at));
+    }
     Ok(found)
+}
+
+/// Whether the function is of the C++ runtime by its symbol, or made of a template of the C++
+/// library: of these the target's own have hooks.
+fn is_runtimes(symbol: &str) -> bool {
+    const FUNCTIONS: [&str; 4] = ["__cxa_", "__gxx_", "_txnal_", "execute_native_thread_"];
+    // The namespaces, with the abbreviations of the Itanium ABI for std and what is in it.
+    const SPACES: [&str; 9] =
+        ["St", "Sa", "Sb", "Ss", "Si", "So", "Sd", "9__gnu_cxx", "10__cxxabiv1"];
+    let member = symbol.strip_prefix("_ZN").map(|name| name.trim_start_matches(['K', 'V']));
+    let is_in_space = |name: &str| SPACES.iter().any(|space| name.starts_with(space));
+    member.is_some_and(is_in_space)
+        || symbol.starts_with("_ZSt")
+        || FUNCTIONS.iter().any(|part| symbol.contains(part))
+}
+
+/// Where the functions of the C++ runtime lie, in ascending order, if it was linked in.
+fn linked_in_runtime(file: &object::File) -> Vec<Range<u64>> {
+    let functions = || {
+        let defined = |symbol: &object::Symbol| symbol.is_definition();
+        let all = file.symbols().filter(defined);
+        all.filter(|symbol| symbol.kind() == SymbolKind::Text)
+    };
+    if !functions().any(|symbol| symbol.name() == Ok("_ZSt9terminatev")) {
+        return Vec::new();
+    }
+    let code = functions().filter(|symbol| symbol.name().is_ok_and(is_runtimes));
+    let mut code: Vec<Range<u64>> =
+        code.map(|symbol| symbol.address()..symbol.address() + symbol.size()).collect();
+    code.sort_unstable_by_key(|code| (code.start, code.end));
+    code
 }
 
 #[derive(Debug, PartialEq, Eq)]

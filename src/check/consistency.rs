@@ -5,6 +5,7 @@ use super::data::witnesses::UNEXPLAINED;
 use super::decide::check as by_timeboxes;
 use super::explanation::{Explanation, OfSearch};
 use super::search::program_order::is_sequentially_consistent;
+use super::transactions;
 use super::undecided::Undecided;
 use super::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{Entry, History, NEVER, OperationId, Thread};
@@ -16,6 +17,7 @@ fn rule(consistency: Consistency) -> &'static str {
         Consistency::Linearizable => UNEXPLAINED,
         Consistency::Sequential => "not-sequentially-consistent",
         Consistency::Quiescent => "not-quiescently-consistent",
+        Consistency::Unordered => "not-serializable",
     }
 }
 
@@ -23,6 +25,7 @@ fn rule(consistency: Consistency) -> &'static str {
 pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     match spec.consistency {
         Consistency::Linearizable => by_timeboxes(history, spec, limits),
+        Consistency::Unordered => transactions::check(history, spec, limits),
         Consistency::Sequential if history.has_blocks() => {
             Verdict::Inconclusive(Undecided::OrderUnknown)
         }

@@ -235,6 +235,81 @@ pub enum OfTransactions {
         commit_at: i64,
     },
     NoOrder(Box<NoOrderOfTransactions>),
+    /// A list has the second of these without the first before it, which its transaction appended
+    /// first.
+    OutOfOrder {
+        read: OperationId,
+        appends: [OperationId; 2],
+    },
+    /// Neither of two reads of a list has all that the other has, in its order.
+    OtherOrder([OperationId; 2]),
+    /// Each transaction comes before the next one, and the last before the first.
+    Cycle(Vec<Dependency>),
+}
+
+/// A kind of cycle (Adya 1999).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cycle {
+    /// Of appends alone.
+    G0,
+    /// Of appends and reads.
+    G1c,
+    /// With one read that missed something.
+    GSingle,
+    /// With several.
+    G2Item,
+}
+
+impl Cycle {
+    pub fn of(dependencies: &[Dependency]) -> Cycle {
+        let any = |why| dependencies.iter().any(|dependency| dependency.why == why);
+        let missed = dependencies.iter().filter(|dependency| dependency.why == Precedes::Missed);
+        match missed.count() {
+            0 if any(Precedes::Read) => Cycle::G1c,
+            0 => Cycle::G0,
+            1 => Cycle::GSingle,
+            _ => Cycle::G2Item,
+        }
+    }
+
+    /// What Elle calls it.
+    pub fn rule(dependencies: &[Dependency]) -> &'static str {
+        let in_time = dependencies.iter().any(|dependency| dependency.why == Precedes::Over);
+        match (Cycle::of(dependencies), in_time) {
+            (Cycle::G0, false) => "G0",
+            (Cycle::G0, true) => "G0-realtime",
+            (Cycle::G1c, false) => "G1c",
+            (Cycle::G1c, true) => "G1c-realtime",
+            (Cycle::GSingle, false) => "G-single",
+            (Cycle::GSingle, true) => "G-single-realtime",
+            (Cycle::G2Item, false) => "G2-item",
+            (Cycle::G2Item, true) => "G2-item-realtime",
+        }
+    }
+}
+
+/// Why one transaction comes before another.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Precedes {
+    /// Both appended to a list, the second behind the first.
+    Appended,
+    /// The second read what the first appended.
+    Read,
+    /// The first read a list without what the second appended.
+    Missed,
+    /// The first was over before the second began.
+    Over,
+}
+
+/// One transaction comes before another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Dependency {
+    pub why: Precedes,
+    /// One of each: the two that make it so.
+    pub operations: [OperationId; 2],
+    /// A read that shows in which order values were appended.
+    pub shown: Option<OperationId>,
 }
 
 /// No order of whole transactions, or of their snapshots and commits, explains what they read.
@@ -242,6 +317,9 @@ pub enum OfTransactions {
 pub struct NoOrderOfTransactions {
     /// Whether whole transactions are ordered.
     pub is_serializable: bool,
+    /// Whether they may have happened at any time, whatever their timeboxes.
+    #[serde(default)]
+    pub at_any_time: bool,
     /// What went wrong, as far as it is certain.
     pub anomaly: Option<Anomaly>,
     pub count: usize,

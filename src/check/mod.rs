@@ -51,8 +51,8 @@ pub use evidence::search_trace::{
     Attempt, AttemptOutcome, SearchTrace, TraceNode, TraceStep, search_trace,
 };
 pub use explanation::{
-    Anomaly, ContradictedOrder, Explanation, Missing, NoOrderOfTransactions, OfOrder, OfRecords,
-    OfSearch, OfTransactions, OfValues, States,
+    Anomaly, ContradictedOrder, Cycle, Dependency, Explanation, Missing, NoOrderOfTransactions,
+    OfOrder, OfRecords, OfSearch, OfTransactions, OfValues, Precedes, States,
 };
 pub use online::window::{Online, OnlineViolation};
 pub use sequential::sequential;

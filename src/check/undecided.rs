@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::core::history::OperationId;
 use crate::core::operation::Op;
 use crate::model::Kind;
 
@@ -22,6 +23,10 @@ pub enum Undecided {
     Foreign(Kind, Op),
     /// A stream has no such operation.
     NotOfStreams(Op),
+    /// Transactions on lists have no such operation.
+    NotOfLists(Op),
+    /// One value was appended twice to a list, so a list does not show which append was first.
+    AppendedTwice([OperationId; 2]),
     /// The calls were not made one at a time, by which the models self and class go.
     NotRunAlone,
     /// The structure was not called in some orders that may explain the history.

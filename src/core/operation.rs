@@ -172,6 +172,8 @@ operations! {
     StoreRemove = 0xb3, Store, "remove";
     StoreCommit = 0xb4, Store, "commit";
     StoreAbort = 0xb5, Store, "abort";
+    StoreAppend = 0xb6, Store, "append";
+    StoreReadList = 0xb7, Store, "read_list";
 }
 
 /// The kind of a call's answer.
@@ -262,7 +264,13 @@ impl Op {
     /// Whether the operation occurs only in histories of other tools: `interlap.h` lacks it, so no
     /// adapter can offer it.
     pub fn is_foreign(self) -> bool {
-        self.is_of_streams()
+        self.is_of_streams() || self.is_of_lists()
+    }
+
+    /// Whether only transactions on lists have the operation: values are appended, and a read
+    /// answers all that lie under its key (Elle's list-append).
+    pub fn is_of_lists(self) -> bool {
+        matches!(self, Op::StoreAppend | Op::StoreReadList)
     }
 
     /// Whether only streams have the operation: logs with conditional appends of batches, and with
@@ -290,7 +298,9 @@ impl Op {
             Op::LogAppendBatch => Count::AtLeast(3),
             Op::EnqueueBulk => Count::Any,
             Op::KvPut | Op::KvAppend | Op::Described => Count::AtLeast(1),
-            Op::SetRangeCount | Op::SetRangeList | Op::StoreWrite => Count::Exactly(2),
+            Op::SetRangeCount | Op::SetRangeList | Op::StoreWrite | Op::StoreAppend => {
+                Count::Exactly(2)
+            }
             Op::MapPut | Op::MapInsertIfAbsent | Op::RegisterCompareExchange => Count::Exactly(2),
             Op::MapCompareExchange => Count::Exactly(3),
             _ => Count::Exactly(1),
@@ -337,7 +347,7 @@ impl Op {
             Op::SetSelect | Op::StoreRead => {
                 &[(Status::Ok, Exactly(1)), (Status::Failed, Exactly(0))]
             }
-            Op::SetRangeList | Op::KvGet => &[(Status::Ok, Any)],
+            Op::SetRangeList | Op::KvGet | Op::StoreReadList => &[(Status::Ok, Any)],
             Op::CounterRead | Op::LogCheckTail => &[(Status::Ok, Exactly(1))],
             Op::LogAppend => &[(Status::Ok, Exactly(1)), (Status::Failed, Exactly(0))],
             Op::LogRead => &[(Status::Ok, Exactly(1)), (Status::Empty, Exactly(0))],
@@ -346,7 +356,9 @@ impl Op {
             Op::LogRestore => &[(Status::Ok, Exactly(0))],
             Op::KvPut | Op::KvAppend | Op::StoreAbort => &[(Status::Ok, Exactly(0))],
             Op::StoreBegin => &[(Status::Ok, AtMost(1))],
-            Op::StoreWrite => &[(Status::Ok, Exactly(0)), (Status::Failed, Exactly(0))],
+            Op::StoreWrite | Op::StoreAppend => {
+                &[(Status::Ok, Exactly(0)), (Status::Failed, Exactly(0))]
+            }
             Op::StoreCommit => &[(Status::Ok, AtMost(1)), (Status::Failed, Exactly(0))],
             Op::Described => &[(Status::Ok, AtMost(1))],
             // A result, or the type of an exception.
@@ -390,7 +402,7 @@ impl Op {
             (Status::Failed, _) if self.is_question() => "false",
             (Status::Ok, Described) => "",
             (Status::Ok, KvGet) => "the empty string",
-            (Status::Ok, SetRangeList | DequeueBulk) => "nothing",
+            (Status::Ok, SetRangeList | DequeueBulk | StoreReadList) => "nothing",
             (Status::Failed, MapGet | StoreRead | SetSelect) => "absent",
             (Status::Failed, MapPut) => "was absent",
             (Status::Failed, DequeueBulk) => "too few inside",

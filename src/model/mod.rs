@@ -161,6 +161,9 @@ pub enum Consistency {
     /// Those that keep the order of operations between which no operation was under way (Aspnes,
     /// Herlihy, Shavit, JACM 1994).
     Quiescent,
+    /// All. Of transactions that is serializability, which is not strict (Papadimitriou, JACM
+    /// 1979).
+    Unordered,
 }
 
 /// A model as users name it: `kind[:option=value[,option=value...]]`.
@@ -193,10 +196,11 @@ const SIZE: [(&str, Size); 4] =
 /// Most libraries promise no more of it.
 const DEFAULT_SIZE: Size = Size::Lone;
 
-const CONSISTENCY: [(&str, Consistency); 3] = [
+const CONSISTENCY: [(&str, Consistency); 4] = [
     ("linearizable", Consistency::Linearizable),
     ("sequential", Consistency::Sequential),
     ("quiescent", Consistency::Quiescent),
+    ("unordered", Consistency::Unordered),
 ];
 
 const BULK: [(&str, Bulk); 3] =
@@ -309,6 +313,7 @@ impl Kind {
                 let by_thread = matches!(self, Kind::FifoPerProducer | Kind::Deque);
                 self.family() != Family::Store && !by_thread && !self.is_run()
             }
+            Consistency::Unordered => self == Kind::Serializable,
         }
     }
 
@@ -468,6 +473,7 @@ mod tests {
             "set",
             "set:consistency=quiescent",
             "self:consistency=sequential",
+            "serializable:consistency=unordered",
             "fifo-relaxed:k=7",
         ] {
             let spec: Spec = text.parse().expect(text);

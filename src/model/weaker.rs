@@ -29,7 +29,8 @@ impl Spec {
     /// The same model, of which other orders may explain a history.
     pub fn weaker_orders(&self) -> Vec<Spec> {
         let with = |consistency| Spec { consistency, ..*self };
-        let mut all = vec![Consistency::Sequential, Consistency::Quiescent];
+        use Consistency::{Quiescent, Sequential, Unordered};
+        let mut all = vec![Sequential, Quiescent, Unordered];
         all.retain(|other| self.is_linearizable() && self.kind.has_consistency(*other));
         all.into_iter().map(with).collect()
     }

@@ -112,7 +112,7 @@ fn is_explained(history: &History, spec: &Spec) -> bool {
         return false;
     }
     if spec.kind.family() == Family::Store {
-        return store::explained(history, spec.kind);
+        return store::explained(history, spec);
     }
     let initial = (spec.kind == Kind::Register).then_some(0);
     let parts = parts(history, spec);

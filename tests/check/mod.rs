@@ -9,6 +9,7 @@ mod deadline;
 mod examples;
 mod isolation;
 mod itself;
+mod lists;
 mod machine;
 mod many_clients;
 mod never_quiescent;

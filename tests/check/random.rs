@@ -51,7 +51,7 @@ pub struct Shape {
 }
 
 fn family(family: Family) -> Vec<Op> {
-    let wanted = |op: &Op| op.family() == family && !op.is_of_streams();
+    let wanted = |op: &Op| op.family() == family && !op.is_foreign();
     Op::ALL.iter().copied().filter(wanted).collect()
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use interlap::core::history::{History, NEVER, OperationId};
 use interlap::core::operation::{Op, Status};
-use interlap::model::Kind;
+use interlap::model::{Consistency, Kind, Spec};
 
 /// What one transaction did.
 #[derive(Default)]
@@ -170,12 +170,16 @@ impl Transaction {
 }
 
 /// Whether some order explains the transactions.
-pub fn explained(history: &History, kind: Kind) -> bool {
-    let all = transactions(history);
+pub fn explained(history: &History, spec: &Spec) -> bool {
+    let (kind, all) = (spec.kind, transactions(history));
+    let at_any_time = spec.consistency == Consistency::Unordered;
     // A point: its timebox, the transaction, whether it is the commit.
     let mut points: Vec<((u64, u64), usize, bool)> = Vec::new();
     for (at, transaction) in all.iter().enumerate() {
         match (kind, transaction.commit) {
+            (Kind::Serializable, Some((_, end))) if at_any_time => {
+                points.push(((0, end.max(NEVER - 1)), at, true));
+            }
             (Kind::Serializable, Some((_, end))) => {
                 let past = transaction.keys().is_empty() && transaction.read_at.is_some();
                 let start = if past { 0 } else { transaction.snapshot.0 };

@@ -63,6 +63,12 @@ fn serializable() {
     compare("serializable", 100_000);
 }
 
+/// Serializability that is not strict.
+#[test]
+fn serializable_in_any_order() {
+    compare("serializable:consistency=unordered", 50_000);
+}
+
 type Line<'a> = (u32, Op, &'a [i64], Status, &'a [i64]);
 
 /// The rule that the history breaks: lines of client, operation, arguments and answer, one call at

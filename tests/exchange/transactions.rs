@@ -80,8 +80,10 @@ fn registers_of_knossos_begin_with_their_initial_value() {
 fn an_invalid_transaction_is_refused() {
     let error = |text: &str| read_text(text, Format::Edn, &OPTIONS).expect_err(text);
     let one = |value: &str| error(&text(&[&format!("0 invoke {value}")]));
-    let append = one("[[:append 3 4]]");
-    assert!(append.starts_with("line 1: [:append 3 4] in a transaction; expected [:r"), "{append}");
+    let add = one("[[:add 3 4]]");
+    assert!(add.starts_with("line 1: [:add 3 4] in a transaction; expected [:r"), "{add}");
+    let mixed = error(&text(&["0 invoke [[:append 1 2]]", "1 invoke [[:w 1 2]]"]));
+    assert!(mixed.contains("line 2: [:w 1 2] in a transaction; expected either lists"), "{mixed}");
     assert!(one("7").contains("a transaction of 7; expected [[:r 1 nil]"));
     assert!(one("[[:w :x nil]]").contains("expected [:r KEY VALUE]"));
     let other = error(&text(&["0 invoke [[:w 1 2]]", "0 ok [[:w 1 3]]"]));
@@ -101,6 +103,23 @@ fn an_invalid_transaction_is_refused() {
     let good = text(&["0 invoke [[:w 1 2]]", "0 ok [[:w 1 2]]"]);
     let refused = read_text(&good, Format::Edn, &snapshot).expect_err("snapshot");
     assert!(refused.contains("expected --model serializable"), "{refused}");
+}
+
+#[test]
+fn lists_of_elle_are_read() {
+    let append = ["0 invoke [[:append x 1] [:r y nil]]", "0 ok [[:append x 1] [:r y nil]]"];
+    let read = ["1 invoke [[:r x nil]]", "1 ok [[:r x [1]]]"];
+    assert_eq!(verdict_of(&[append, read].concat()), "good");
+    assert_eq!(verdict_of(&[read, append].concat()), "G1c-realtime");
+    let nothing = ["2 invoke [[:r x nil]]", "2 ok [[:r x nil]]"];
+    assert_eq!(verdict_of(&[append, read, nothing].concat()), "G-single-realtime");
+    let unknown = ["3 invoke [[:append x 2]]", "3 info [[:append x 2]]"];
+    assert_eq!(verdict_of(&[append, unknown, read].concat()), "good");
+    let failed = ["4 invoke [[:append x 1]]", "4 fail [[:append x 1]]"];
+    assert_eq!(verdict_of(&[failed, read].concat()), "aborted-read");
+    let imported = read_text(&text(&[append, read].concat()), Format::Edn, &OPTIONS);
+    let again = through(&imported.expect("good"), Format::Jsonl);
+    assert!(is_good(&again) && again.model.expect("a model").to_string() == "serializable");
 }
 
 /// One transaction of a random history, with the indices of its events.

@@ -358,6 +358,17 @@ fn inline_assembly_is_left_to_native_threads() {
     }
 }
 
+/// As where a compiler has no shared C++ runtime to link with: its atomics are no target's.
+#[test]
+fn a_runtime_that_is_linked_in_does_not_keep_a_target_from_control() {
+    let tool = Tool::new();
+    let linked = |target: &str| tool.fuzz(target).with("--cflag -static-libstdc++").controlled();
+    linked("mutex_map").seed(1).rounds(300).finds_nothing();
+    linked("treiber_aba").seed(1).rounds(20_000).expect(1, &["treiber_aba"]);
+    let own = linked(&adapter("assembly_lock").display().to_string());
+    own.rounds(100).expect(2, &["atomic instructions", "assembly_lock.cpp:14"]);
+}
+
 #[test]
 fn a_target_that_excludes_the_engine_is_refused_at_once() {
     let tool = Tool::new();

@@ -12,7 +12,7 @@ use crate::check::explanation::{
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{History, OperationId};
 use crate::core::operation::{Op, Status};
-use crate::model::Kind;
+use crate::model::{Consistency, Kind, Spec};
 use rustc_hash::FxHashSet;
 
 /// Most transactions that are left out one by one: each takes a search of the rest.
@@ -174,7 +174,7 @@ type Asked<'a> = (&'a Transaction, &'a Transaction);
 /// The witness of transactions that the search has refused: as few as it refuses still.
 pub fn named(
     history: &History,
-    kind: Kind,
+    spec: &Spec,
     transactions: &[Transaction],
     failed: usize,
     limits: &Limits,
@@ -182,10 +182,10 @@ pub fn named(
     let limits = Limits { steps_max: CUT_DOWN_STEPS.min(limits.steps_max), ..limits.clone() };
     let refused = |some: &[Asked]| {
         let asked: Vec<&Transaction> = some.iter().map(|(_, asked)| *asked).collect();
-        matches!(explained(kind, &asked, &limits), Verdict::Violation(_))
+        matches!(explained(spec.kind, &asked, &limits), Verdict::Violation(_))
     };
     // What began after the failed one was over cannot have a part in it.
-    let end = match (kind, transactions[failed].outcome) {
+    let end = match (spec.kind, transactions[failed].outcome) {
         (_, Outcome::Committed { end, .. }) => end,
         _ => transactions[failed].snapshot_end,
     };
@@ -211,12 +211,12 @@ pub fn named(
         }
     }
     if all.len() > CUT_DOWN_MAX {
-        return not_repeatable(history, kind, &all[count - CUT_DOWN_MAX..], count);
+        return not_repeatable(history, spec, &all[count - CUT_DOWN_MAX..], count);
     }
     (0..PASSES_MAX).all(|_| without_some(&mut all, &refused));
     // Refused with them, they are without them.
     all.retain(|(t, _)| t.outcome != Outcome::UnderWay);
-    not_repeatable(history, kind, &all, all.len())
+    not_repeatable(history, spec, &all, all.len())
 }
 
 /// Leaves out those without which the others are refused still; whether there were any. Then what
@@ -249,20 +249,21 @@ fn last_without_outside_reads(all: &[Asked], size: usize) -> Vec<Transaction> {
 }
 
 /// The witness of these, the last of `count` that are refused.
-fn not_repeatable(history: &History, kind: Kind, all: &[Asked], count: usize) -> Witness {
-    let is_serializable = kind == Kind::Serializable;
+fn not_repeatable(history: &History, spec: &Spec, all: &[Asked], count: usize) -> Witness {
+    let is_serializable = spec.kind == Kind::Serializable;
     let orders = match is_serializable && count == all.len() {
         true => contradicted(history, all),
         false => Vec::new(),
     };
     let asked: Vec<&Transaction> = all.iter().map(|(_, asked)| *asked).collect();
-    let anomaly = anomaly(kind, &asked, count == all.len());
+    let anomaly = anomaly(spec.kind, &asked, count == all.len());
     let all: Vec<&Transaction> = all.iter().map(|(t, _)| *t).collect();
     let last = if count > all.len() { NAMED_MAX } else { count };
     let is_committed = |t: &&Transaction| matches!(t.outcome, Outcome::Committed { .. });
     let explanation =
         Explanation::Transactions(OfTransactions::NoOrder(Box::new(NoOrderOfTransactions {
             is_serializable,
+            at_any_time: spec.consistency == Consistency::Unordered,
             anomaly,
             count,
             are_committed: all.iter().all(is_committed),

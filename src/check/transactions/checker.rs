@@ -9,6 +9,8 @@
 //!
 //! Serializable: a committed transaction might as well have happened at one instant between the
 //! call of its begin and the return of its commit (strict serializability). Others promise nothing.
+//! Under `Consistency::Unordered` that instant may be any. Transactions on lists have a checker of
+//! their own ([`lists`]).
 //!
 //! Timestamps, where they are known, are promises of their own. Under snapshot isolation a
 //! transaction with a read timestamp does not see what was committed with a later one, and what it
@@ -21,20 +23,30 @@
 //! that never came to its commit did not commit.
 
 use super::in_flight::WithInFlight;
+use super::lists::is_of_lists;
 use super::stamped::{Stamp, stamp};
 use super::store::{Isolated, Point, Serial};
 use super::transaction::{Outcome, Transaction};
-use super::{anomaly, stamped, timestamp_order, transaction};
+use super::{anomaly, lists, stamped, timestamp_order, transaction};
 use crate::check::explanation::Explanation;
 use crate::check::search::journal;
 use crate::check::undecided::Undecided;
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{History, NEVER};
 use crate::core::journal::Journal;
-use crate::model::{Kind, Spec};
+use crate::model::{Consistency, Kind, Spec};
 
 pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
-    judge(history, spec.kind, transaction::all(history), limits)
+    if is_of_lists(history) {
+        let verdict = transaction::extents(history)
+            .and_then(|extents| lists::check(history, spec, &extents, limits));
+        return verdict.unwrap_or_else(Verdict::Inconclusive);
+    }
+    let mut transactions = transaction::all(history);
+    if spec.consistency == Consistency::Unordered {
+        transactions.iter_mut().flatten().for_each(Transaction::forget_time);
+    }
+    judge(history, spec, transactions, limits)
 }
 
 /// The verdict on a history that goes on: a violation is one whatever is to come. Under snapshot
@@ -42,14 +54,15 @@ pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
 /// commits later, so that those under way need not commit.
 pub fn check_so_far(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     match spec.kind {
-        Kind::Serializable => judge(history, spec.kind, transaction::so_far(history), limits),
+        _ if is_of_lists(history) => Verdict::Inconclusive(Undecided::NotOnline),
+        Kind::Serializable => judge(history, spec, transaction::so_far(history), limits),
         _ => check(history, spec, limits),
     }
 }
 
-pub(super) fn judge(
+fn judge(
     history: &History,
-    kind: Kind,
+    spec: &Spec,
     transactions: Result<Vec<Transaction>, Undecided>,
     limits: &Limits,
 ) -> Verdict {
@@ -57,19 +70,19 @@ pub(super) fn judge(
         Ok(transactions) => transactions,
         Err(reason) => return Verdict::Inconclusive(reason),
     };
-    if let Some(witness) = anomaly::certain(history, kind, &transactions) {
+    if let Some(witness) = anomaly::certain(history, spec.kind, &transactions) {
         return Verdict::Violation(witness);
     }
     let all: Vec<&Transaction> = transactions.iter().collect();
-    match explained(kind, &all, limits) {
-        Verdict::Violation(_) if kind == Kind::Snapshot && lacks_timestamp(&all) => {
+    match explained(spec.kind, &all, limits) {
+        Verdict::Violation(_) if spec.kind == Kind::Snapshot && lacks_timestamp(&all) => {
             Verdict::Inconclusive(Undecided::LacksTimestamp)
         }
         Verdict::Violation(found) => {
             let failed = found.operations.last().expect("a search names what failed").thread;
             Verdict::Violation(anomaly::named(
                 history,
-                kind,
+                spec,
                 &transactions,
                 failed as usize,
                 limits,

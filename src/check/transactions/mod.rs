@@ -6,6 +6,8 @@
 //! - `content`: What a store holds at a checkpoint, and the transactions that leave the same.
 //! - `in_flight`: Checks serializable transactions while some of them are under way, as a
 //!   sequential object whose operations are whole transactions.
+//! - `lists/`: Checks transactions that append to lists and read whole lists, as Elle's list-append
+//!   does (Kingsbury and Alvaro, VLDB 2020).
 //! - `orders`: Explains why no order of a few transactions gives what they read: follows each order
 //!   as far as it goes and names the first answer that it contradicts.
 //! - `prune_transactions`: Prunes a history of transactions in an online check: replaces what came
@@ -24,6 +26,7 @@ mod anomaly;
 mod checker;
 mod content;
 mod in_flight;
+mod lists;
 mod orders;
 mod prune_transactions;
 mod stamped;

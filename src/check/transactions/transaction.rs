@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::check::undecided::Undecided;
-use crate::core::history::{History, NEVER, OperationId};
+use crate::core::history::{History, NEVER, Operation, OperationId};
 use crate::core::operation::{Op, Status};
 
 /// What became of a transaction.
@@ -45,35 +45,54 @@ pub struct Transaction {
     pub commit_at: Option<i64>,
 }
 
-/// All transactions, thread by thread.
-pub fn all(history: &History) -> Result<Vec<Transaction>, Undecided> {
-    let mut transactions: Vec<Transaction> = Vec::new();
+/// Which operations make a transaction, and what became of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    pub begin: OperationId,
+    /// How many operations of its thread it has, with its begin.
+    pub count: u32,
+    pub outcome: Outcome,
+}
+
+impl Extent {
+    pub fn operations(&self) -> impl DoubleEndedIterator<Item = OperationId> + use<> {
+        let OperationId { thread, index } = self.begin;
+        (index..index + self.count).map(move |index| OperationId { thread, index })
+    }
+}
+
+/// Where all transactions are, thread by thread.
+pub fn extents(history: &History) -> Result<Vec<Extent>, Undecided> {
+    let mut extents: Vec<Extent> = Vec::new();
     let mut running = false;
     let mut thread = None;
     for id in history.ids() {
         running &= thread == Some(id.thread);
         thread = Some(id.thread);
-        let operation = history.operation(id);
-        match operation.op {
-            Op::StoreBegin => {
-                running = true;
-                let mut begun = begun(id, operation.start, operation.end);
-                begun.read_at = timestamp(history, id);
-                transactions.push(begun);
-            }
-            _ if !running => {
-                let client = history.threads[id.thread as usize].client;
-                let (op, number) = (operation.op, id.index);
-                return Err(Undecided::OutsideTransaction { client, op, number });
-            }
-            op => {
-                let transaction = transactions.last_mut().expect("one is running");
-                transaction.go_on(history, id);
-                running = !matches!(op, Op::StoreCommit | Op::StoreAbort);
-            }
+        let Operation { op, status, start, end, .. } = *history.operation(id);
+        if op == Op::StoreBegin {
+            running = true;
+            extents.push(Extent { begin: id, count: 0, outcome: Outcome::Aborted });
         }
+        if !running {
+            let client = history.threads[id.thread as usize].client;
+            return Err(Undecided::OutsideTransaction { client, op, number: id.index });
+        }
+        let extent = extents.last_mut().expect("one is running");
+        extent.count += 1;
+        running = !matches!(op, Op::StoreCommit | Op::StoreAbort);
+        extent.outcome = match (op, status) {
+            (Op::StoreCommit, Status::Ok) => Outcome::Committed { start, end },
+            (Op::StoreCommit, status) if status.is_open() => Outcome::Unknown { start },
+            _ => Outcome::Aborted,
+        };
     }
-    Ok(transactions)
+    Ok(extents)
+}
+
+/// All transactions, thread by thread.
+pub fn all(history: &History) -> Result<Vec<Transaction>, Undecided> {
+    Ok(extents(history)?.iter().map(|extent| Transaction::new(history, extent)).collect())
 }
 
 /// All transactions of a history that goes on: those that are neither over nor came to a call of
@@ -97,45 +116,38 @@ pub fn is_under_way(history: &History, transaction: &Transaction) -> bool {
         && operation.status != Status::Unknown
 }
 
-fn begun(id: OperationId, start: u64, end: u64) -> Transaction {
-    Transaction {
-        operations: vec![id],
-        start,
-        snapshot_end: end,
-        reads: BTreeMap::new(),
-        writes: BTreeMap::new(),
-        written: Vec::new(),
-        torn: None,
-        outcome: Outcome::Aborted,
-        read_at: None,
-        commit_at: None,
-    }
-}
-
 fn timestamp(history: &History, id: OperationId) -> Option<i64> {
     history.args(id).first().or(history.results(id).first()).copied()
 }
 
 impl Transaction {
+    fn new(history: &History, extent: &Extent) -> Transaction {
+        let begin = history.operation(extent.begin);
+        let mut new = Transaction {
+            operations: vec![extent.begin],
+            start: begin.start,
+            snapshot_end: begin.end,
+            reads: BTreeMap::new(),
+            writes: BTreeMap::new(),
+            written: Vec::new(),
+            torn: None,
+            outcome: extent.outcome,
+            read_at: timestamp(history, extent.begin),
+            commit_at: None,
+        };
+        extent.operations().skip(1).for_each(|id| new.go_on(history, id));
+        new
+    }
+
     fn go_on(&mut self, history: &History, id: OperationId) {
         let operation = history.operation(id);
         let (op, status) = (operation.op, operation.status);
         let first = self.operations.len() == 1;
         self.operations.push(id);
         let args = history.args(id);
-        if op == Op::StoreCommit {
-            self.commit_at = timestamp(history, id);
-        }
         match (op, status) {
-            (Op::StoreCommit, Status::Ok) => {
-                self.outcome = Outcome::Committed { start: operation.start, end: operation.end };
-                return;
-            }
-            (Op::StoreCommit, status) if status.is_open() => {
-                self.outcome = Outcome::Unknown { start: operation.start };
-                return;
-            }
-            (Op::StoreCommit | Op::StoreAbort, _) => return,
+            (Op::StoreCommit, _) => return self.commit_at = timestamp(history, id),
+            (Op::StoreAbort, _) => return,
             // The transaction does not go on after it, so whether it did anything is all one.
             (_, status) if status.is_open() => {}
             (Op::StoreRead, Status::Ok) => {
@@ -173,6 +185,17 @@ impl Transaction {
             Some(_) => {}
             None => drop(self.reads.insert(key, value)),
         }
+    }
+
+    /// From now on it may have happened at any time.
+    pub fn forget_time(&mut self) {
+        let (start, end) = (0, NEVER - 1);
+        (self.start, self.snapshot_end) = (start, end);
+        self.outcome = match self.outcome {
+            Outcome::Committed { .. } => Outcome::Committed { start, end },
+            Outcome::Unknown { .. } => Outcome::Unknown { start },
+            outcome => outcome,
+        };
     }
 
     /// Whether it has a timestamp that says anything.

@@ -120,6 +120,7 @@ fn kept_order(consistency: Consistency) -> &'static str {
     match consistency {
         Consistency::Linearizable => "what returned before what was called",
         Consistency::Sequential => "the order of each thread's own",
+        Consistency::Unordered => "nothing",
         Consistency::Quiescent => "those apart between which none was under way",
     }
 }

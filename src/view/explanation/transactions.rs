@@ -1,7 +1,9 @@
 //! Sentences about transactions that no order explains.
 
 use super::operations::Operations;
-use crate::check::{Anomaly, ContradictedOrder, NoOrderOfTransactions, OfTransactions};
+use crate::check::{
+    Anomaly, ContradictedOrder, Cycle, Dependency, NoOrderOfTransactions, OfTransactions, Precedes,
+};
 use crate::core::history::OperationId;
 use crate::core::operation::{Op, Status};
 
@@ -17,9 +19,12 @@ impl Operations<'_> {
                 "{}, which a transaction of {} wrote {}.",
                 self.call(*read),
                 self.thread(*writer),
-                match is_replaced {
-                    true => "and replaced before it committed",
-                    false => "that did not commit",
+                match (is_replaced, self.history.operation(*read).op) {
+                    (true, Op::StoreReadList) => {
+                        "and appended more to before it committed (an intermediate read, G1b)"
+                    }
+                    (true, _) => "and replaced before it committed (an intermediate read, G1b)",
+                    (false, _) => "that did not commit (an aborted read, G1a)",
                 }
             ),
             OfTransactions::FutureRead { read, read_at, value, writer, commit_at } => format!(
@@ -30,6 +35,46 @@ impl Operations<'_> {
                 self.value(*value)
             ),
             OfTransactions::NoOrder(reason) => self.no_order(reason),
+            OfTransactions::OutOfOrder { read, appends: [first, second] } => format!(
+                "{}: the same transaction made {} first, then {}.",
+                self.call(*read),
+                self.called(*first),
+                self.called(*second)
+            ),
+            OfTransactions::OtherOrder([one, other]) => format!(
+                "{}; {}: neither list begins with the other, and nothing was ever taken out.",
+                self.call(*one),
+                self.call(*other)
+            ),
+            OfTransactions::Cycle(cycle) => self.cycle(cycle),
+        }
+    }
+
+    fn cycle(&self, cycle: &[Dependency]) -> String {
+        let because: Vec<String> =
+            cycle.iter().map(|dependency| self.dependency(dependency)).collect();
+        format!(
+            "Each of these {} transactions comes before the next one, and the last before the \
+             first ({}: {}): {}.",
+            cycle.len(),
+            Cycle::rule(cycle),
+            gloss(Cycle::of(cycle)),
+            because.join("; ")
+        )
+    }
+
+    fn dependency(&self, dependency: &Dependency) -> String {
+        let [first, second] = dependency.operations;
+        let shown = match (dependency.why, dependency.shown) {
+            (Precedes::Appended, Some(read)) => format!(", as {} shows", self.called(read)),
+            _ => String::new(),
+        };
+        let [one, other] = [first, second].map(|id| self.called(id));
+        match dependency.why {
+            Precedes::Appended => format!("{one} was before {other}{shown}"),
+            Precedes::Read => format!("{other} found what {one} added"),
+            Precedes::Missed => format!("{one} did not find what {other} added"),
+            Precedes::Over => format!("{one} returned before {other} was called"),
         }
     }
 
@@ -45,9 +90,10 @@ impl Operations<'_> {
             true => "No order of whole transactions",
             false => "No choice of snapshots and commits",
         };
+        let within = if reason.at_any_time { "" } else { " within their timeboxes" };
         let which = if reason.are_committed { "that they" } else { "which of them" };
         format!(
-            "{promise} within their timeboxes explains what these {count} transactions read and \
+            "{promise}{within} explains what these {count} transactions read and \
              {which} committed{rest}{}.{}{}",
             who.join(", "),
             reason.anomaly.map_or("", meaning),
@@ -90,6 +136,16 @@ impl Operations<'_> {
             1 => name,
             _ => format!("{name}'s of {}", self.history.operation(begin).start),
         }
+    }
+}
+
+/// What the transactions of such a cycle did.
+fn gloss(cycle: Cycle) -> &'static str {
+    match cycle {
+        Cycle::G0 => "they appended in contradictory orders",
+        Cycle::G1c => "each saw what another did, in a circle",
+        Cycle::GSingle => "one missed what another did that it must come after",
+        Cycle::G2Item => "several missed what others did, in a circle",
     }
 }
 

@@ -18,6 +18,14 @@ pub fn reason(undecided: &Undecided) -> String {
         Undecided::NotOfStreams(op) => {
             format!("a log with append_batch or read_all has no operation {}", op.name())
         }
+        Undecided::NotOfLists(op) => {
+            format!("transactions with append or read_list have no operation {}", op.name())
+        }
+        Undecided::AppendedTwice([first, second]) => format!(
+            "one value was appended twice to a list (operation {} of thread {} and operation {} of \
+             thread {}), so reads do not show which came first",
+            first.index, first.thread, second.index, second.thread
+        ),
         Undecided::NotRunAlone => {
             "the calls were not made one at a time, by which this model goes: `interlap fuzz` does \
              that in rounds of up to 1,024 calls, and keeps it with a finding"
