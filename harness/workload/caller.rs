@@ -265,7 +265,8 @@ impl<'a> Caller<'a> {
             StoreBegin | StoreCommit | StoreAbort => {}
             Method(method) => self.values.draw(method, &mut self.random, self.keys, args),
             // No target offers these.
-            LogAppendBatch | LogReadAll | LogRestore | StoreAppend | StoreReadList | Described => {}
+            LogAppendBatch | LogAppendLast | LogReadAll | LogRestore => {}
+            StoreAppend | StoreReadList | Described => {}
         }
         op
     }

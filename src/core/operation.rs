@@ -163,6 +163,7 @@ operations! {
     LogAppendBatch = 0x93, Log, "append_batch";
     LogReadAll = 0x94, Log, "read_all";
     LogRestore = 0x95, Log, "restore";
+    LogAppendLast = 0x96, Log, "append_last";
     KvGet = 0xa0, Kv, "get";
     KvPut = 0xa1, Kv, "put";
     KvAppend = 0xa2, Kv, "append";
@@ -239,7 +240,7 @@ impl Status {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Count {
     Exactly(usize),
-    AtMost(usize),
+    Between(usize, usize),
     AtLeast(usize),
     Any,
 }
@@ -248,7 +249,7 @@ impl Count {
     fn admits(self, n: usize) -> bool {
         match self {
             Count::Exactly(k) => n == k,
-            Count::AtMost(k) => n <= k,
+            Count::Between(least, most) => (least..=most).contains(&n),
             Count::AtLeast(k) => n >= k,
             Count::Any => true,
         }
@@ -276,7 +277,8 @@ impl Op {
     /// Whether only streams have the operation: logs with conditional appends of batches, and with
     /// reads of the whole log (see `model::Stream`).
     pub fn is_of_streams(self) -> bool {
-        matches!(self, Op::LogAppendBatch | Op::LogReadAll | Op::LogRestore)
+        use Op::{LogAppendBatch, LogAppendLast, LogReadAll, LogRestore};
+        matches!(self, LogAppendBatch | LogAppendLast | LogReadAll | LogRestore)
     }
 
     fn arguments(self) -> Count {
@@ -291,11 +293,12 @@ impl Op {
             }
             Op::StoreAbort | Op::LogReadAll => Count::Exactly(0),
             // A timestamp.
-            Op::StoreBegin | Op::StoreCommit => Count::AtMost(1),
+            Op::StoreBegin | Op::StoreCommit => Count::Between(0, 1),
             // Tail, hash and token.
             Op::LogRestore => Count::Exactly(3),
-            // Three conditions, then the records.
+            // Three conditions, then the records; or how many, and the last one.
             Op::LogAppendBatch => Count::AtLeast(3),
+            Op::LogAppendLast => Count::Exactly(5),
             Op::EnqueueBulk => Count::Any,
             Op::KvPut | Op::KvAppend | Op::Described => Count::AtLeast(1),
             Op::SetRangeCount | Op::SetRangeList | Op::StoreWrite | Op::StoreAppend => {
@@ -317,7 +320,7 @@ impl Op {
             Op::Dequeue | Op::Pop | Op::DequeTake | Op::DequeSteal | Op::PriorityPoll => {
                 &[(Status::Ok, Exactly(1)), (Status::Empty, Exactly(0))]
             }
-            Op::EnqueueBulk => &[(Status::Ok, AtMost(1)), (Status::Full, Exactly(0))],
+            Op::EnqueueBulk => &[(Status::Ok, Between(0, 1)), (Status::Full, Exactly(0))],
             Op::DequeueBulk => {
                 &[(Status::Ok, Any), (Status::Empty, Exactly(0)), (Status::Failed, Exactly(0))]
             }
@@ -334,15 +337,17 @@ impl Op {
             ],
             Op::SetContains => &[(Status::Ok, Exactly(0)), (Status::Failed, Exactly(0))],
             Op::MapGet => &[(Status::Ok, Exactly(1)), (Status::Failed, Exactly(0))],
-            Op::MapPut => &[(Status::Ok, AtMost(1)), (Status::Failed, Exactly(0))],
-            Op::MapRemove => {
-                &[(Status::Ok, AtMost(1)), (Status::Failed, Exactly(0)), (Status::Done, Exactly(0))]
-            }
+            Op::MapPut => &[(Status::Ok, Between(0, 1)), (Status::Failed, Exactly(0))],
+            Op::MapRemove => &[
+                (Status::Ok, Between(0, 1)),
+                (Status::Failed, Exactly(0)),
+                (Status::Done, Exactly(0)),
+            ],
             Op::MapInsertIfAbsent | Op::MapCompareExchange | Op::RegisterCompareExchange => {
-                &[(Status::Ok, Exactly(0)), (Status::Failed, AtMost(1))]
+                &[(Status::Ok, Exactly(0)), (Status::Failed, Between(0, 1))]
             }
             Op::RegisterRead => &[(Status::Ok, Exactly(1))],
-            Op::RegisterWrite | Op::CounterAdd => &[(Status::Ok, AtMost(1))],
+            Op::RegisterWrite | Op::CounterAdd => &[(Status::Ok, Between(0, 1))],
             Op::SetRangeCount | Op::SetRank | Op::SetSize => &[(Status::Ok, Exactly(1))],
             Op::SetSelect | Op::StoreRead => {
                 &[(Status::Ok, Exactly(1)), (Status::Failed, Exactly(0))]
@@ -351,16 +356,19 @@ impl Op {
             Op::CounterRead | Op::LogCheckTail => &[(Status::Ok, Exactly(1))],
             Op::LogAppend => &[(Status::Ok, Exactly(1)), (Status::Failed, Exactly(0))],
             Op::LogRead => &[(Status::Ok, Exactly(1)), (Status::Empty, Exactly(0))],
-            Op::LogAppendBatch => &[(Status::Ok, Exactly(1)), (Status::Failed, Exactly(0))],
-            Op::LogReadAll => &[(Status::Ok, Exactly(2))],
+            Op::LogAppendBatch | Op::LogAppendLast => {
+                &[(Status::Ok, Exactly(1)), (Status::Failed, Exactly(0))]
+            }
+            // The tail, and the hash where it is known.
+            Op::LogReadAll => &[(Status::Ok, Between(1, 2))],
             Op::LogRestore => &[(Status::Ok, Exactly(0))],
             Op::KvPut | Op::KvAppend | Op::StoreAbort => &[(Status::Ok, Exactly(0))],
-            Op::StoreBegin => &[(Status::Ok, AtMost(1))],
+            Op::StoreBegin => &[(Status::Ok, Between(0, 1))],
             Op::StoreWrite | Op::StoreAppend => {
                 &[(Status::Ok, Exactly(0)), (Status::Failed, Exactly(0))]
             }
-            Op::StoreCommit => &[(Status::Ok, AtMost(1)), (Status::Failed, Exactly(0))],
-            Op::Described => &[(Status::Ok, AtMost(1))],
+            Op::StoreCommit => &[(Status::Ok, Between(0, 1)), (Status::Failed, Exactly(0))],
+            Op::Described => &[(Status::Ok, Between(0, 1))],
             // A result, or the type of an exception.
             Op::Method(_) => &[(Status::Ok, Any), (Status::Failed, Any)],
             Op::StoreRemove => &[

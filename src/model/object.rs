@@ -73,7 +73,7 @@ impl<'a> Call<'a> {
                 self.status == Status::Failed
             }
             Op::MapCompareExchange | Op::RegisterCompareExchange => self.status == Status::Failed,
-            Op::LogAppend | Op::LogAppendBatch => self.status == Status::Failed,
+            Op::LogAppend | Op::LogAppendBatch | Op::LogAppendLast => self.status == Status::Failed,
             Op::MapPut => false,
             _ => matches!(self.status, Status::Empty | Status::Full | Status::Failed),
         }

@@ -4,6 +4,9 @@
 //! and `hash(stream + record) = xxh3_64(xxh3_64(record), seed = hash(stream))`, with numbers as
 //! eight bytes, little endian. So the answer of a read depends on every record before the tail. The
 //! arguments of an append are the hashes of its records.
+//!
+//! Older collectors of S2 knew less: how many records an append has, and the hash of the last one,
+//! which is then that of the stream.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -43,16 +46,28 @@ impl StreamState {
         (*at == NONE || *at >= self.tail) && (*set != NONE || !records.is_empty())
     }
 
-    /// The state after an append with these arguments; none if the tail or the token is not the
-    /// one that the append requires.
-    fn after(&self, args: &[i64]) -> Option<StreamState> {
-        let [at, token, set, records @ ..] = args else { return None };
+    /// The state after an append; none if the tail or the token is not the one that it requires.
+    fn after(&self, call: &Call) -> Option<StreamState> {
+        let [at, token, set, records @ ..] = call.args else { return None };
         let holds = |wanted: i64, found: i64| wanted == NONE || wanted == found;
         (holds(*at, self.tail) && holds(*token, self.token)).then(|| StreamState {
-            tail: self.tail + records.len() as i64,
-            hash: records.iter().fold(self.hash, |hash, record| chain(hash, *record as u64)),
+            tail: self.tail + appended(call),
+            hash: match (call.op, records) {
+                (Op::LogAppendLast, [0, ..]) => self.hash,
+                (Op::LogAppendLast, [_, last, ..]) => *last as u64,
+                _ => records.iter().fold(self.hash, |hash, record| chain(hash, *record as u64)),
+            },
             token: if *set == NONE { self.token } else { *set },
         })
+    }
+}
+
+/// How many records a call appends.
+fn appended(call: &Call) -> i64 {
+    match call.op {
+        Op::LogAppendBatch => call.args.len() as i64 - 3,
+        Op::LogAppendLast => call.args[3],
+        _ => 0,
     }
 }
 
@@ -70,8 +85,8 @@ impl Model<Call<'_>> for Stream {
 
     fn step(&self, state: &StreamState, call: &Call, next: &mut Vec<StreamState>) {
         let after = match call.op {
-            Op::LogAppendBatch if call.status == Status::Failed => Some(*state),
-            Op::LogAppendBatch => state.after(call.args),
+            Op::LogAppendBatch | Op::LogAppendLast if call.status == Status::Failed => Some(*state),
+            Op::LogAppendBatch | Op::LogAppendLast => state.after(call),
             // Only an empty stream is restored, so a tail never decreases.
             Op::LogRestore => {
                 Some(StreamState::from_args(call.args)).filter(|_| *state == StreamState::EMPTY)
@@ -81,9 +96,8 @@ impl Model<Call<'_>> for Stream {
         let Some(after) = after else { return };
         let legal = match (call.op, call.results) {
             (_, []) => true,
-            (Op::LogAppendBatch | Op::LogCheckTail, [tail, ..]) => *tail == after.tail,
-            (_, [tail, hash]) => *tail == after.tail && *hash as u64 == after.hash,
-            _ => false,
+            (Op::LogReadAll, [tail, hash]) => *tail == after.tail && *hash as u64 == after.hash,
+            (_, [tail, ..]) => *tail == after.tail,
         };
         if legal {
             next.push(after);
@@ -96,17 +110,16 @@ impl Model<Call<'_>> for Stream {
 
     /// A tail never decreases.
     fn is_too_late(&self, state: &StreamState, call: &Call) -> bool {
-        let appended = if call.op == Op::LogAppendBatch { call.args.len() as i64 - 3 } else { 0 };
-        call.results.first().is_some_and(|tail| tail.saturating_sub(appended) < state.tail)
+        call.results.first().is_some_and(|tail| tail.saturating_sub(appended(call)) < state.tail)
     }
 }
 
 impl Expect<Call<'_>> for Stream {
     fn expected(&self, state: &StreamState, call: &Call) -> Expected {
-        match (call.op, state.after(call.args)) {
-            (Op::LogAppendBatch, Some(after)) => Expected::value(after.tail),
-            (Op::LogAppendBatch, None) => Expected::Status(Status::Failed),
+        match (call.op, state.after(call)) {
             (Op::LogCheckTail, _) => Expected::value(state.tail),
+            (Op::LogAppendBatch | Op::LogAppendLast, Some(after)) => Expected::value(after.tail),
+            (Op::LogAppendBatch | Op::LogAppendLast, None) => Expected::Status(Status::Failed),
             _ => Expected::Values(vec![state.tail, state.hash as i64]),
         }
     }

@@ -16,7 +16,7 @@ pub fn reason(undecided: &Undecided) -> String {
             format!("model {} does not explain the operation {}", kind.name(), op.name())
         }
         Undecided::NotOfStreams(op) => {
-            format!("a log with append_batch or read_all has no operation {}", op.name())
+            format!("a log of batches has no operation {}", op.name())
         }
         Undecided::NotOfLists(op) => {
             format!("transactions with append or read_list have no operation {}", op.name())
