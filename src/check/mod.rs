@@ -54,6 +54,7 @@ pub use explanation::{
     Anomaly, ContradictedOrder, Cycle, Dependency, Explanation, Missing, NoOrderOfTransactions,
     OfOrder, OfRecords, OfSearch, OfTransactions, OfValues, Precedes, States,
 };
+pub use online::journal::{OnlineJournal, Progress, Since, Violated};
 pub use online::window::{Online, OnlineViolation};
 pub use sequential::sequential;
 pub use undecided::{Exhausted, Undecided};

@@ -35,6 +35,8 @@ pub enum Undecided {
     OrderUnknown,
     /// Some value was added twice, and which thread added one that was taken is not known.
     ProducersUnknown,
+    /// Some operations concern a part of a user's object, and others all of it.
+    PartsAndWhole,
     /// Only linearizability is judged while a history goes on.
     NotOnline,
     /// A history of one thread has several.

@@ -8,6 +8,8 @@
 //! - `files`: Files that are written whole or not at all, folders of scratch files, and names from
 //!   data that become paths.
 //! - `history`: Histories: for each thread, its operations with their timeboxes and answers.
+//! - `in_order`: Puts operations into the order of time that nodes report in their own orders, each
+//!   with a bound below which it will report nothing more.
 //! - `interner`: Interns the values of histories that are not integers.
 //! - `journal`: Journals: histories whose operations are of a type of the user's own.
 //! - `machine`: The machine that this program runs on, described for reports.
@@ -40,6 +42,7 @@ pub mod contract;
 #[cfg(feature = "fuzzer")]
 pub mod files;
 pub mod history;
+pub mod in_order;
 pub mod interner;
 pub mod journal;
 #[cfg(feature = "fuzzer")]

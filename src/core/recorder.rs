@@ -210,6 +210,16 @@ impl<C, A> Recorder<C, A> {
         let recording = lock(&self.recording);
         with_open(recording.ended.clone(), recording.open.clone())
     }
+
+    /// What has ended since the last time, which is not kept any longer; and a time before which
+    /// nothing began that is still to come. For [`OnlineJournal`](crate::check::OnlineJournal).
+    pub fn take(&self) -> (Journal<Answered<C, A>>, u64) {
+        let mut recording = lock(&self.recording);
+        let mut ended = std::mem::take(&mut recording.ended);
+        recording.ended.annotations = std::mem::take(&mut ended.annotations);
+        let starts = recording.open.values().map(|open| open.start);
+        (ended, starts.min().unwrap_or(recording.last + 1))
+    }
 }
 
 impl<C, A> Default for Recorder<C, A> {

@@ -14,6 +14,7 @@ mod machine;
 mod many_clients;
 mod never_quiescent;
 mod online;
+mod online_journal;
 mod own;
 mod parallel;
 mod partials;

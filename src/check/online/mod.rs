@@ -7,6 +7,8 @@
 //!
 //! - `checkpoint`: Finds a checkpoint: a time before which a history can be replaced by the state
 //!   that it left.
+//! - `journal`: Checks a user's model while its journal is made: each operation once, when all that
+//!   may come before its end is known.
 //! - `prune_log`: Prunes the history of a log in an online check: drops operations that no future
 //!   response can contradict.
 //! - `prune_stack`: Prunes the history of a stack in an online check: drops operations that no
@@ -21,6 +23,7 @@
 //!   time and finds the first response after which no order explains what was seen.
 
 pub mod checkpoint;
+pub mod journal;
 pub mod prune;
 pub mod prune_log;
 pub mod prune_stack;

@@ -1,6 +1,7 @@
 //! Sentences about what was not decided, and about evidence that is not shown.
 
 use crate::check::{Exhausted, NotShown, Undecided};
+use crate::core::history::OperationId;
 
 /// Why nothing was decided, to follow a colon.
 pub fn reason(undecided: &Undecided) -> String {
@@ -21,11 +22,7 @@ pub fn reason(undecided: &Undecided) -> String {
         Undecided::NotOfLists(op) => {
             format!("transactions with append or read_list have no operation {}", op.name())
         }
-        Undecided::AppendedTwice([first, second]) => format!(
-            "one value was appended twice to a list (operation {} of thread {} and operation {} of \
-             thread {}), so reads do not show which came first",
-            first.index, first.thread, second.index, second.thread
-        ),
+        Undecided::AppendedTwice(appends) => appended_twice(*appends),
         Undecided::NotRunAlone => {
             "the calls were not made one at a time, by which this model goes: `interlap fuzz` does \
              that in rounds of up to 1,024 calls, and keeps it with a finding"
@@ -42,6 +39,9 @@ pub fn reason(undecided: &Undecided) -> String {
         Undecided::ProducersUnknown => {
             "some value was added twice, and it is not known which thread added one that was taken"
                 .to_string()
+        }
+        Undecided::PartsAndWhole => {
+            "some operations concern a part of the object, and others all of it".to_string()
         }
         Undecided::NotOnline => {
             "only linearizability is judged while a history goes on: check shorter rounds"
@@ -61,10 +61,7 @@ pub fn reason(undecided: &Undecided) -> String {
             "thread {client} calls {} outside of a transaction (operation {number} of it)",
             op.name()
         ),
-        Undecided::Pruned { read_at } => format!(
-            "a transaction reads at the timestamp {read_at}, and of what was committed that early \
-             only the last is still held: check the whole history when it is over"
-        ),
+        Undecided::Pruned { read_at } => pruned(*read_at),
         Undecided::Held(bytes) => format!(
             "more than {} MiB of operations were held, none of which could be forgotten: check \
              shorter rounds",
@@ -72,6 +69,21 @@ pub fn reason(undecided: &Undecided) -> String {
         ),
         Undecided::OutOfOrder(misfit) => misfit.clone(),
     }
+}
+
+fn appended_twice([first, second]: [OperationId; 2]) -> String {
+    format!(
+        "one value was appended twice to a list (operation {} of thread {} and operation {} of \
+         thread {}), so reads do not show which came first",
+        first.index, first.thread, second.index, second.thread
+    )
+}
+
+fn pruned(read_at: i64) -> String {
+    format!(
+        "a transaction reads at the timestamp {read_at}, and of what was committed that early only \
+         the last is still held: check the whole history when it is over"
+    )
 }
 
 fn gave_up(exhausted: &Exhausted) -> String {
