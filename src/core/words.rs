@@ -12,6 +12,13 @@ pub fn number(value: i64) -> String {
     value.to_string()
 }
 
+/// A value of this operation, where `text` is how other operations show it. Hashes of streams have
+/// no sign.
+pub fn of_operation(op: Op, value: i64, text: String) -> String {
+    let is_hash = op.is_of_streams() && value < 0 && text == number(value);
+    if is_hash { (value as u64).to_string() } else { text }
+}
+
 /// "dequeue() -> 1000003". A long list of values is shortened.
 pub fn operation(history: &History, id: OperationId, shown: Shown) -> String {
     let operation = history.operation(id);
@@ -28,14 +35,15 @@ pub fn call(op: Op, args: &[i64], shown: Shown) -> String {
         // The first of its steps, which all have the text of the whole.
         Op::Described => return shown(args[0]),
         Op::Method(method) => method.shown_arguments(args).unwrap_or_else(|_| list(args)),
-        _ => listed(args.iter().map(|value| shown(*value))),
+        _ => listed(args.iter().map(|value| of_operation(op, *value, shown(*value)))),
     };
     format!("{}({args})", op.name())
 }
 
 /// "ok", "3, 4", "never returned". A long list of values is shortened.
 pub fn answer(op: Op, status: Status, results: &[i64], shown: Shown) -> String {
-    let list = |values: &[i64]| listed(values.iter().map(|value| shown(*value)));
+    let of = |value: &i64| of_operation(op, *value, shown(*value));
+    let list = |values: &[i64]| listed(values.iter().map(of));
     answer_with(op, status, results, &list)
 }
 

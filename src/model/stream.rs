@@ -108,6 +108,11 @@ impl Model<Call<'_>> for Stream {
         call.is_read()
     }
 
+    fn describe_state(&self, state: &StreamState) -> String {
+        let StreamState { tail, hash, token } = state;
+        format!("{{tail: {tail}, hash: {hash}, token: {token}}}")
+    }
+
     /// A tail never decreases.
     fn is_too_late(&self, state: &StreamState, call: &Call) -> bool {
         call.results.first().is_some_and(|tail| tail.saturating_sub(appended(call)) < state.tail)

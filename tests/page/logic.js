@@ -68,6 +68,11 @@ function states() {
   assert.equal(marks('[[1], [2]]', '[[1], [2, 3]]'), '[[1], [2, +3]]');
   assert.equal(marks('{"a, b": ["x"]}', '{"a, b": ["x", "y"]}'), '{"a, b": ["x", +"y"]}');
   assert.equal(marks('3', '4'), '-3 ~4');
+  const [follower, leader] = ['Node { term: 3, log: [1] }', 'Node { term: 4, log: [1, 2] }'];
+  assert.equal(marks(follower, leader), 'Node { term: -3 ~4, log: [1, +2] }');
+  assert.equal(marks('Some(3)', 'Some(4)'), 'Some(-3 ~4)');
+  assert.equal(marks('Some(3)', 'None'), '-Some(3) ~None');
+  assert.equal(marks('(1, {2})', '(1, {2, 5})'), '(1, {2, +5})');
   assert.deepEqual(page.elements('[1, Some(2, 3), "a,\\"b"]'), ['1', 'Some(2, 3)', '"a,\\"b"']);
 }
 

@@ -97,8 +97,8 @@ impl Operations<'_> {
 /// What an operation of this kind should have answered.
 pub fn expected_answer(op: Op, expected: &Expected, strings: &Interner) -> String {
     let list = |values: &[i64]| {
-        let shown: Vec<String> = values.iter().map(|value| strings.shown(*value)).collect();
-        shown.join(", ")
+        let of = |value: &i64| words::of_operation(op, *value, strings.shown(*value));
+        values.iter().map(of).collect::<Vec<String>>().join(", ")
     };
     match expected {
         Expected::Status(status) => op.answer_word(*status).to_string(),

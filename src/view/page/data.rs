@@ -278,8 +278,10 @@ fn strings(subject: &Subject, numbers: &Numbers, texts: Texts) -> BTreeMap<Strin
     for id in &numbers.ids {
         let (args, results) = (subject.history.args(*id), subject.history.results(*id));
         for value in args.iter().chain(results) {
-            if let Some(known) = subject.strings.known(*value) {
-                strings.entry(value.to_string()).or_insert_with(|| known.shown());
+            let (number, op) = (value.to_string(), subject.history.operation(*id).op);
+            let shown = words::of_operation(op, *value, subject.strings.shown(*value));
+            if shown != number {
+                strings.entry(number).or_insert(shown);
             }
         }
     }

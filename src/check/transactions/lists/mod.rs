@@ -18,7 +18,7 @@ mod dependencies;
 mod versions;
 
 use super::transaction::Extent;
-use crate::check::explanation::{Cycle, Explanation, OfTransactions};
+use crate::check::explanation::{Cycle, Dependency, Explanation, OfTransactions};
 use crate::check::undecided::Undecided;
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{History, OperationId};
@@ -54,13 +54,10 @@ pub fn check(
     limits.go_on()?;
     let graph = Dependencies::new(&versions, spec.is_linearizable());
     let Some(cycle) = cycles::worst(&graph, limits)? else { return Ok(Verdict::Consistent) };
-    let shown = cycle.iter().filter_map(|dependency| dependency.shown);
-    let whole = cycle.iter().flat_map(|dependency| {
-        let [from, _] = dependency.operations;
-        let extent = transactions.iter().rfind(|extent| extent.begin <= from);
-        extent.expect("each operation is of a transaction").operations()
-    });
-    let operations: Vec<OperationId> = whole.chain(shown).collect();
+    let named = |dependency: &Dependency| dependency.operations.into_iter().chain(dependency.shown);
+    let mut operations: Vec<OperationId> = cycle.iter().flat_map(named).collect();
+    operations.sort_unstable();
+    operations.dedup();
     let rule = Cycle::rule(&cycle);
     let explanation = Explanation::Transactions(OfTransactions::Cycle(cycle));
     Ok(Verdict::Violation(Witness::new(rule, explanation, operations)))

@@ -64,9 +64,13 @@ class Picture {
     context.beginPath();
     context.rect(GUTTER, AXIS, view.width - GUTTER, view.height - AXIS);
     context.clip();
+    // Boxes hide the lines of the order, so that these cross no label.
+    const points = this.orderLines();
+    this.flags = [];
     for (let row = first; row < last; row++) this.row(row);
     this.annotations();
-    this.order();
+    this.orderPoints(points);
+    this.flags.forEach((flag) => this.flag(flag));
     this.cursor();
     context.restore();
     this.names(first, last);
@@ -170,7 +174,7 @@ class Picture {
     const x = GUTTER + (place - this.view.low) * this.per;
     context.fillStyle = bad ? colors.bad : colors['box-line'];
     context.fillRect(x, this.y(row), bad ? 3 : 2, BOX);
-    if (bad) this.letter(op, x - 2, this.y(row));
+    if (bad) this.flags.push([x + 3, this.y(row), this.mark(op)]);
   }
 
   box(op, row) {
@@ -200,7 +204,7 @@ class Picture {
       context.fillRect(left, y + BOX - 3, width, 3);
     }
     if (page.selected === op) this.ring(left, y, width);
-    this.words(op, left, y, width, failed);
+    this.words(op, left, y, width);
   }
 
   ring(left, y, width) {
@@ -210,37 +214,50 @@ class Picture {
     context.strokeRect(left - 3, y - 3, width + 6, BOX + 6);
   }
 
-  words(op, left, y, width, failed) {
+  /** "✕ A": whether no order explains its answer, and its letter in the explanation. */
+  mark(op) {
+    const { page } = this;
+    const letter = page.operations.letters.get(op) ?? '';
+    return [page.failed === op ? '✕' : '', letter].filter((part) => part !== '').join(' ');
+  }
+
+  words(op, left, y, width) {
     const { context, colors, page } = this;
-    const letter = page.operations.letters.get(op);
-    if (width < 14 && !letter) return;
+    const mark = this.mark(op);
+    if (mark !== '' && width < context.measureText(mark).width + 8) {
+      this.flags.push([left + width + 2, y, mark]);
+      return;
+    }
+    if (width < 14) return;
     const from = Math.max(left, GUTTER);
-    const text = `${failed ? '✕ ' : ''}${letter ? letter + ' ' : ''}${page.operations.label(op)}`;
+    const text = `${mark} ${page.operations.label(op)}`.trimStart();
     context.save();
     context.beginPath();
-    context.rect(from, y, Math.max(left + width - from - 2, letter ? 14 : 0), BOX);
+    context.rect(from, y, Math.max(left + width - from - 2, 0), BOX);
     context.clip();
     context.fillStyle = colors.text;
     context.fillText(text, from + 4, y + BOX / 2 + 1);
     context.restore();
   }
 
-  letter(op, x, y) {
-    const letter = this.page.operations.letters.get(op);
-    if (!letter) return;
-    this.context.fillStyle = this.colors.bad;
-    this.context.fillText(letter, x - 8, y + BOX / 2);
+  /** The mark of a box that is too narrow for it, beside the box. */
+  flag([x, y, text]) {
+    const { context, colors } = this;
+    context.fillStyle = colors['bad-fill'];
+    context.fillRect(x, y + 2, context.measureText(text).width + 4, BOX - 4);
+    context.fillStyle = colors.bad;
+    context.fillText(text, x + 2, y + BOX / 2 + 1);
   }
 
-  /** The chosen order: a numbered point in each box, joined by lines. */
-  order() {
+  /** Lines that join the points of the chosen order. Returns the points: x, y and number. */
+  orderLines() {
     const { context, colors, page, view } = this;
     const { times, ops } = page.points;
     const first = lowest(times.length, (i) => this.x(times[i]) >= GUTTER - 50);
     const last = lowest(times.length, (i) => this.x(times[i]) > view.width + 50);
     // The eye could not follow more.
-    if (last - first > 400) return;
-    context.strokeStyle = context.fillStyle = colors.order;
+    if (last - first > 400) return [];
+    context.strokeStyle = colors.order;
     context.lineWidth = 1.5;
     context.beginPath();
     const shown = [];
@@ -251,11 +268,17 @@ class Picture {
       shown.push([x, y, i + 1]);
     }
     context.stroke();
-    for (const [x, y, number] of shown) {
+    return shown;
+  }
+
+  orderPoints(points) {
+    const { context } = this;
+    context.fillStyle = this.colors.order;
+    for (const [x, y, number] of points) {
       context.beginPath();
       context.arc(x, y, 3, 0, 7);
       context.fill();
-      if (shown.length < 60) context.fillText(String(number), x + 4, y + 5);
+      if (points.length < 60) context.fillText(String(number), x + 4, y + 5);
     }
   }
 

@@ -1,8 +1,10 @@
 // The paths of the search to the failure, read from their end: a row for each step, the last one
-// first, and a column for each thread. A pin is a reader's assumption that a step is at a place; it
-// narrows the paths to those that agree.
+// first, and a column for each thread, or one for all of many. A pin is a reader's assumption that
+// a step is at a place; it narrows the paths to those that agree.
 
 const ROWS_FIRST = 6;
+/** With more threads, most columns would be empty and the states squeezed. */
+const COLUMNS_MAX = 5;
 
 class Grid {
   constructor(page) {
@@ -13,8 +15,12 @@ class Grid {
     this.pins = new Map();
     this.rows = ROWS_FIRST;
     this.revealed = false;
-    this.rowNames = [...new Set(this.search.steps.map(({ op }) => page.operations.row[op]))];
-    this.rowNames.sort((a, b) => a - b);
+    const threads = [...new Set(this.search.steps.map(({ op }) => page.operations.row[op]))];
+    threads.sort((a, b) => a - b);
+    this.merged = threads.length > COLUMNS_MAX;
+    this.columns = this.merged
+      ? [{ name: 'Operation', rows: threads }]
+      : threads.map((row) => ({ name: page.operations.names[row], rows: [row] }));
     this.narrow();
     this.controls();
     this.fill();
@@ -87,7 +93,7 @@ class Grid {
   }
 
   fill() {
-    const { page, ways, path } = this;
+    const { ways, path } = this;
     const total = ways.ends.reduce((sum, end) => sum + ways.reached.get(end), 0);
     const end = path.at(-1).node;
     const depth = path.length - 1;
@@ -96,12 +102,7 @@ class Grid {
       `${counted(total, 'longest way')} of ${counted(depth, 'step')}${assumed}, ` +
       `ending in ${counted(ways.ends.length, 'configuration')}.` +
       (this.search.cut ? ` Not all: ${this.search.cut}.` : '');
-    const heads = [
-      'Step',
-      'State',
-      ...this.rowNames.map((row) => page.operations.names[row]),
-      'Ways',
-    ];
+    const heads = ['Step', 'State', ...this.columns.map(({ name }) => name), 'Ways'];
     const rows = [this.lastRow(end)];
     const shown = Math.min(this.rows, path.length);
     for (let at = depth; at > depth - shown && at >= 0; at--) rows.push(this.row(at));
@@ -145,21 +146,27 @@ class Grid {
       { class: 'end' },
       el('th', { scope: 'row' }, found ? '✓ done' : '✕ stuck'),
       el('td', {}, choice),
-      this.rowNames.map((row) => el('td', {}, this.stalled(end, row))),
+      this.columns.map(({ rows }) => el('td', {}, this.stalled(end, rows))),
       el('td', {}),
     );
   }
 
-  /** The operations of a thread that only their answers keep from being next at a node. */
-  stalled(node, row) {
+  /** What a step is called: in a column of many threads with its own. */
+  label(step) {
+    const thread = this.page.operations.names[this.rowOf(step)];
+    return this.search.label(step) + (this.merged ? ` by ${thread}` : '');
+  }
+
+  /** The operations of these threads that only their answers keep from being next at a node. */
+  stalled(node, rows) {
     const { page, search } = this;
-    const own = search.stuck(node).filter(({ op }) => page.operations.row[op] === row);
+    const own = search.stuck(node).filter(({ op }) => rows.includes(page.operations.row[op]));
     return own.map(({ step, answer }) =>
       el(
         'div',
         { class: 'stalled' },
         '✕ ',
-        el('code', {}, search.label(step)),
+        el('code', {}, this.label(step)),
         el('small', {}, ` would have answered ${answer}`),
       ),
     );
@@ -178,14 +185,14 @@ class Grid {
       { class: this.pins.has(depth) ? 'pinned' : null },
       el('th', { scope: 'row' }, from < 0 ? 'before' : String(at)),
       el('td', { class: 'state-cell' }, stateText(before, search.state(node))),
-      this.rowNames.map((row) =>
+      this.columns.map(({ rows }) =>
         el(
           'td',
           {},
           arrivals
-            .filter((one) => this.rowOf(one.step) === row)
+            .filter((one) => rows.includes(this.rowOf(one.step)))
             .map((one) => this.candidate(at, one, isChosen(one), arrivals)),
-          this.revealed ? this.stalled(node, row) : null,
+          this.revealed ? this.stalled(node, rows) : null,
         ),
       ),
       el('td', { class: 'number' }, grouped(count)),
@@ -218,7 +225,7 @@ class Grid {
     return el(
       'div',
       { class: `candidate ${chosen ? 'chosen' : ''}` },
-      button(`${chosen ? '●' : '○'} ${search.label(step)}${whence}`, {
+      button(`${chosen ? '●' : '○'} ${this.label(step)}${whence}`, {
         'data-key': `${at}-${from}-${step}`,
         'aria-pressed': String(chosen),
         title: chosen ? 'chosen; press to select it' : 'choose this one',

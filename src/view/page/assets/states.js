@@ -1,5 +1,5 @@
 // Compares two states in a model's words: pieces of text, each marked as kept, added, removed or
-// changed. Parses only lists and maps.
+// changed. Parses lists, sets, maps, records and tuples, as Rust writes them.
 
 const KEPT = '',
   ADDED = '+',
@@ -31,17 +31,27 @@ function elements(text) {
   return found;
 }
 
-function bracketed(text, open) {
-  const close = open === '[' ? ']' : '}';
-  return text.startsWith(open) && text.endsWith(close);
+const CLOSING = { '[': ']', '{': '}', '(': ')' };
+
+/** The name before the brackets of a state, as in `Leader { term: 3 }`, and what is in them; null
+ * for other text. */
+function parsed(text) {
+  const [, head, open] = /^([\w:]* ?)([[{(])/.exec(text) ?? [];
+  if (open === undefined || !text.endsWith(CLOSING[open])) return null;
+  return { head, open, list: elements(text.slice(head.length)) };
 }
 
 /** The pieces of `after`, with the removed ones of `before`. */
 function changes(before, after) {
   if (before === after) return [{ text: after, mark: KEPT }];
-  const pair = (open) => bracketed(before, open) && bracketed(after, open);
-  if (pair('[')) return joined('[', listChanges(elements(before), elements(after)), ']');
-  if (pair('{')) return joined('{', mapChanges(elements(before), elements(after)), '}');
+  const [old, now] = [parsed(before), parsed(after)];
+  if (old && now && old.head === now.head && old.open === now.open) {
+    const of = { '[': listChanges, '{': mapChanges, '(': tupleChanges }[now.open];
+    // Records have blanks inside their brackets.
+    const blank = now.open === '{' && after[now.head.length + 1] === ' ' ? ' ' : '';
+    const [open, close] = [now.head + now.open + blank, blank + CLOSING[now.open]];
+    return joined(open, of(old.list, now.list), close);
+  }
   return [
     { text: before, mark: REMOVED },
     { text: ' ', mark: KEPT },
@@ -61,7 +71,7 @@ function joined(open, groups, close) {
 
 /** Compares lists: what is the same at both ends is kept. */
 function listChanges(before, after) {
-  const nested = (list) => list.length > 0 && list.every((one) => bracketed(one, '['));
+  const nested = (list) => list.length > 0 && list.every((one) => parsed(one)?.open === '[');
   if (before.length === after.length && nested(before) && nested(after)) {
     return after.map((one, at) => changes(before[at], one));
   }
@@ -79,7 +89,13 @@ function listChanges(before, after) {
   ];
 }
 
-/** Compares sets or maps by key. */
+/** Compares tuples by place. */
+function tupleChanges(before, after) {
+  if (before.length !== after.length) return listChanges(before, after);
+  return after.map((one, at) => changes(before[at], one));
+}
+
+/** Compares sets, maps or records by key. */
 function mapChanges(before, after) {
   const key = (text) => text.split(': ')[0];
   const old = new Map(before.map((text) => [key(text), text]));
