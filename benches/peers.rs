@@ -107,26 +107,32 @@ fn fuzz(target: &str, options: &[&str]) -> Took {
     let folder = tempfile::tempdir().expect("a temporary directory");
     let mut command = Command::new(env!("CARGO_BIN_EXE_interlap"));
     command.args(["fuzz", target, "--json", "--shrink", "0s"].iter().chain(options));
-    command.current_dir(folder.path()).stderr(Stdio::null());
+    command.current_dir(folder.path());
     let (before, started) = (children_cpu_seconds(), Instant::now());
     let output = command.output().expect("it starts");
     let seconds = started.elapsed().as_secs_f64();
     let json = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
-        panic!("{target} {options:?}: {error}, {}", output.status);
+        let said = String::from_utf8_lossy(&output.stderr);
+        panic!("{target} {options:?}: {error}, {}: {said}", output.status);
     });
     Took { seconds, cpu: children_cpu_seconds() - before, json }
 }
 
-/// Thousands of rounds of a shape per CPU second and per second.
-fn rates(shape: &Rounds, jobs: u64) -> (f64, f64) {
+/// Runs rounds of a shape, until `limit` says.
+fn run(shape: &Rounds, jobs: u64, limit: [&str; 2]) -> Took {
     let (threads, calls) = shape.size;
-    let numbers = [threads, calls, jobs, ROUNDS].map(|number| number.to_string());
+    let numbers = [threads, calls, jobs].map(|number| number.to_string());
     let mut options = vec!["--engine", "controlled", "--seed", "1", "--threads", &numbers[0]];
-    options.extend(["--calls", &numbers[1], "--jobs", &numbers[2], "--rounds", &numbers[3]]);
+    options.extend(["--calls", &numbers[1], "--jobs", &numbers[2]].into_iter().chain(limit));
     options.extend(shape.policy.iter().flat_map(|policy| ["--policy", policy]));
     let took = fuzz(shape.target, &options);
     assert_eq!(took.json["outcome"], "nothing-found", "a correct structure is not accused");
-    (ROUNDS as f64 / took.cpu / 1e3, ROUNDS as f64 / took.seconds / 1e3)
+    took
+}
+
+/// Thousands of rounds of a shape per CPU second of all processes.
+fn rate(shape: &Rounds) -> f64 {
+    ROUNDS as f64 / run(shape, 2, ["--rounds", &ROUNDS.to_string()]).cpu / 1e3
 }
 
 /// Medians of three, since other work on the machine comes and goes.
@@ -134,7 +140,7 @@ fn rounds_per_cpu_second() {
     println!("Thousands of checked rounds per CPU second of all processes (2 jobs)");
     println!("  {:<16} {:<7} {:<8} {:>8} {:>8} {:>8}", "", "", "", "here", "Relacy", "goal");
     for shape in &SHAPES {
-        let rate = median((0..3).map(|_| rates(shape, 2).0));
+        let rate = median((0..3).map(|_| rate(shape)));
         let (threads, calls) = shape.size;
         println!(
             "  {:<16} {threads} x {calls:<3} {:<8} {rate:>8.1} {:>8} {:>8}",
@@ -215,12 +221,24 @@ fn calls_alone(job: &Path, _scratch: &Path) -> f64 {
     printed.trim().parse().unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
 }
 
+/// Rounds of runs that take the same time, so that their beginnings do not count.
 fn jobs() {
-    let rate = |jobs| median((0..3).map(|_| rates(&SHAPES[3], jobs).1));
-    let (one, two) = (rate(1), rate(2));
-    println!("Thousands of rounds per second (MS queue, 3 x 8)");
-    println!("  1 job {one:.1}, 2 jobs {two:.1}: {:.2} times as many", two / one);
-    println!("  goal: 1.9 times, on a machine that does nothing else");
+    let rate = |jobs| {
+        median((0..3).map(|_| {
+            let json = run(&SHAPES[3], jobs, ["--for", "3s"]).json;
+            let number = |key: &str| json[key].as_f64().expect("a number");
+            number("rounds") / number("seconds") / 1e3
+        }))
+    };
+    let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
+    println!("Thousands of rounds per second (MS queue, 3 x 8; {processors} processors)");
+    let one = rate(1);
+    println!("  {:>2} job  {one:>8.1}", 1);
+    for jobs in [2, 4, 8, 16].into_iter().filter(|jobs| *jobs <= processors) {
+        let rate = rate(jobs);
+        println!("  {jobs:>2} jobs {rate:>8.1}: {:.2} times as many", rate / one);
+    }
+    println!("  goal: 2 jobs 1.9 times, on a machine that does nothing else");
 }
 
 fn first_findings() {

@@ -52,7 +52,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -256,6 +256,10 @@ pub trait Observer {
     fn warned(&mut self, warning: &Warning);
 }
 
+/// How long the first job runs alone. To start a harness takes some 20 ms of a processor, and many
+/// bugs are found as fast: more jobs would cost more than they find.
+const HEAD_START: Duration = Duration::from_millis(100);
+
 /// Runs the plan.
 pub fn fuzz(options: &Options, observer: &mut dyn Observer) -> Result<Summary> {
     let scratch = scratch_for(options)?;
@@ -271,6 +275,9 @@ pub fn fuzz(options: &Options, observer: &mut dyn Observer) -> Result<Summary> {
                 let done = std::fs::create_dir(&scratch)
                     .context("cannot make a temporary directory")
                     .and_then(|()| {
+                        if job > 0 && !waits(HEAD_START, quit) {
+                            return Ok(());
+                        }
                         let mut send = |message| send(&sender, message, quit);
                         Worker::new(options, rounds, &scratch, &mut send).run()
                     });
@@ -283,6 +290,15 @@ pub fn fuzz(options: &Options, observer: &mut dyn Observer) -> Result<Summary> {
         quit.store(true, Ordering::Relaxed);
         summary
     })
+}
+
+/// Waits so long, or until the run is over. Returns whether it goes on.
+fn waits(duration: Duration, quit: &AtomicBool) -> bool {
+    let (since, is_over) = (Instant::now(), || quit.load(Ordering::Relaxed));
+    while since.elapsed() < duration && !is_over() {
+        std::thread::sleep(duration / 16);
+    }
+    !is_over()
 }
 
 /// Sends a message, unless it is counts of nothing. Returns whether more messages are wanted.

@@ -97,10 +97,14 @@ fn boxes<'a>(
     let timebox = |id: &OperationId| (history.operation(*id).start, history.operation(*id).end);
     let ids: Vec<(usize, &OperationId)> = ids.collect();
     let mut line: Vec<char> = Vec::new();
-    for shared in ids.chunk_by(|(_, a), (_, b)| timebox(a) == timebox(b)) {
+    let mut chunks = ids.chunk_by(|(_, a), (_, b)| timebox(a) == timebox(b)).peekable();
+    while let Some(shared) = chunks.next() {
         let (start, end) = timebox(shared[0].1);
         let column = |instant: u64| instants.partition_point(|other| *other < instant) * STEP;
-        let (from, to) = (column(start), column(end).max(column(start) + 2));
+        // A client goes on while a call of unknown outcome is open.
+        let next = chunks.peek().map(|next| column(timebox(next[0].1).0).saturating_sub(1));
+        let last = column(end).min(next.filter(|_| end == NEVER).unwrap_or(usize::MAX));
+        let (from, to) = (column(start), last.max(column(start) + 2));
         line.resize(line.len().max(to + 1), ' ');
         line[from..=to].fill('─');
         line[from] = '├';

@@ -133,7 +133,7 @@ class Picture {
     context.fillStyle = this.colors.line;
     context.fillRect(GUTTER, this.y(row) + BOX + (ROW - BOX) / 2 - 1, view.width, 1);
     for (const op of open) {
-      if (operations.start[op] < low) this.box(op, row);
+      if (operations.start[op] < low && this.until(op, row) > low) this.box(op, row);
     }
     // The first that ends in the view. Pending ones are drawn above, or come later.
     let at = lowest(ops.length, (i) => operations.start[ops[i]] >= low);
@@ -182,10 +182,9 @@ class Picture {
     const { operations } = page;
     const open = operations.end[op] === Infinity;
     const left = Math.max(this.x(operations.start[op]), GUTTER - 20);
-    const right = Math.min(
-      open ? this.view.width + 20 : this.x(operations.end[op]),
-      this.view.width + 20,
-    );
+    const until = this.until(op, row);
+    const far = this.view.width + 20;
+    const right = until === Infinity ? far : Math.min(this.x(until) - (open ? 4 : 0), far);
     const [y, width] = [this.y(row), Math.max(right - left, 3)];
     const bad = operations.witness.has(op),
       failed = page.failed === op;
@@ -205,6 +204,15 @@ class Picture {
     }
     if (page.selected === op) this.ring(left, y, width);
     this.words(op, left, y, width);
+  }
+
+  /** When the box of an operation ends: where it is open, at the next one of its thread. */
+  until(op, row) {
+    const { operations } = this.page;
+    if (operations.end[op] !== Infinity) return operations.end[op];
+    const { ops } = operations.rows[row];
+    const next = lowest(ops.length, (i) => operations.start[ops[i]] > operations.start[op]);
+    return next < ops.length ? operations.start[ops[next]] : Infinity;
   }
 
   ring(left, y, width) {
