@@ -19,6 +19,7 @@ mod own;
 mod parallel;
 mod partials;
 mod properties;
+mod raft;
 pub mod random;
 mod search_trace;
 mod store;
