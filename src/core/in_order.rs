@@ -1,8 +1,8 @@
 //! Puts operations into the order of time that nodes report in their own orders, each with a bound
 //! below which it will report nothing more.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::history::{Misfit, NEVER};
 
@@ -47,7 +47,7 @@ pub struct InOrder<T> {
     /// Operations that were not yet invoked, by their start, in the order in which they came.
     waiting: BTreeMap<(u64, u64), (T, Option<u64>)>,
     /// The numbers of those that have not yet returned, by their end.
-    returning: BTreeMap<(u64, u64), ()>,
+    returning: BTreeSet<(u64, u64)>,
     came: u64,
     invoked: u64,
 }
@@ -58,7 +58,7 @@ impl<T> InOrder<T> {
         InOrder {
             bounds: nodes.into_iter().map(|node| (node, 0)).collect(),
             waiting: BTreeMap::new(),
-            returning: BTreeMap::new(),
+            returning: BTreeSet::new(),
             came: 0,
             invoked: 0,
         }
@@ -112,16 +112,16 @@ impl<T> InOrder<T> {
     pub fn next(&mut self) -> Option<Moment<T>> {
         let bound = self.least_bound();
         let start = self.waiting.first_key_value().map(|((start, _), _)| *start);
-        let end = self.returning.first_key_value().map(|((end, _), ())| *end);
+        let end = self.returning.first().map(|(end, _)| *end);
         if start.is_some_and(|start| start < bound && end.is_none_or(|end| start <= end)) {
             let ((start, _), (operation, end)) = self.waiting.pop_first()?;
             let number = self.invoked;
             self.invoked += 1;
-            self.returning.extend(end.map(|end| ((end, number), ())));
+            self.returning.extend(end.map(|end| (end, number)));
             return Some(Moment::Invoked { number, operation, start, end });
         }
         end.filter(|end| *end < bound)?;
-        let ((end, number), ()) = self.returning.pop_first()?;
+        let (end, number) = self.returning.pop_first()?;
         Some(Moment::Returned { number, end })
     }
 }

@@ -157,7 +157,7 @@ mod tests {
                 };
                 let args = |count| vec![5i64; count];
                 let fits = |n, k| op.validate(&args(n), status, &vec![1; k]).is_ok();
-                assert!((0..5).any(|n| (0..5).any(|k| fits(n, k))), "{op:?} {outcome:?}");
+                assert!((0..=5).any(|n| (0..5).any(|k| fits(n, k))), "{op:?} {outcome:?}");
             }
         }
     }
