@@ -61,6 +61,9 @@ impl Family {
     }
 }
 
+/// The code of [`Op::Described`], which `interlap.h` lacks.
+const DESCRIBED: u8 = 0xff;
+
 macro_rules! operations {
     ($($variant:ident = $code:literal, $family:ident, $name:literal;)*) => {
         /// One operation. The discriminant is the `il_op` of `interlap.h`.
@@ -75,7 +78,7 @@ macro_rules! operations {
             /// An operation of a user's own, which only histories in this process have. Its
             /// arguments are the numbers of its steps in `History::own`, its result that of a text.
             #[serde(skip)]
-            Described = FIRST_CODE - 1,
+            Described = DESCRIBED,
             /// A method that a target lists. Its name in JSON is its signature.
             #[serde(untagged)]
             Method(Method) = FIRST_CODE,
@@ -106,7 +109,7 @@ macro_rules! operations {
             pub const fn code(self) -> u8 {
                 match self {
                     $(Op::$variant => $code,)*
-                    Op::Described => FIRST_CODE - 1,
+                    Op::Described => DESCRIBED,
                     Op::Method(_) => FIRST_CODE,
                 }
             }

@@ -56,6 +56,7 @@ mod tests {
             ops.insert(op);
             assert!(ops.iter().eq([op]));
             assert!(Op::ALL.iter().all(|other| ops.contains(*other) == (*other == op)));
+            assert!(!ops.contains(Op::Described), "{op:?}");
         }
     }
 }
