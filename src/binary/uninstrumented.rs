@@ -55,7 +55,8 @@ pub fn find(library: &Path) -> io::Result<Uninstrumented> {
 /// Whether the function is of the C++ runtime by its symbol, or made of a template of the C++
 /// library: of these the target's own have hooks.
 fn is_runtimes(symbol: &str) -> bool {
-    const FUNCTIONS: [&str; 4] = ["__cxa_", "__gxx_", "_txnal_", "execute_native_thread_"];
+    const FUNCTIONS: [&str; 4] =
+        ["__cxa_", "__gxx_", "_txnal_cow_string", "execute_native_thread_"];
     // The namespaces, with the abbreviations of the Itanium ABI for std and what is in it.
     const SPACES: [&str; 9] =
         ["St", "Sa", "Sb", "Ss", "Si", "So", "Sd", "9__gnu_cxx", "10__cxxabiv1"];
