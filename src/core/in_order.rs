@@ -72,8 +72,10 @@ impl<T> InOrder<T> {
         }
         let bound = self.least_bound();
         if start < bound {
-            let text =
-                format!("an operation that started at {start}, when all up to {bound} was known");
+            let text = format!(
+                "an operation that started at {start}, when all up to {bound} was known; bound a \
+                 node by the start of its call under way"
+            );
             return Err(Misfit::Order(text));
         }
         self.came += 1;

@@ -4,9 +4,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Debug;
-use std::hash::{BuildHasher, BuildHasherDefault, Hash};
-
-use rustc_hash::FxHasher;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
 
 use crate::check::search::frontier::{MANY, Search};
 use crate::check::search::position::Position;
@@ -48,10 +46,10 @@ const SHOWN_MAX: usize = 100_000;
 /// online.add(7, 1, 30, Some(31)).unwrap(); // the same answer once more
 /// online.bound(1, 30).unwrap(); // node 1 reports nothing any more that began before 30
 /// online.bound(2, 30).unwrap();
-/// assert!(online.look().unwrap().is_consistent());
+/// assert!(online.look().is_consistent());
 /// online.bound(1, 40).unwrap();
 /// online.bound(2, 35).unwrap();
-/// assert!(!online.look().unwrap().is_consistent());
+/// assert!(!online.look().is_consistent());
 ///
 /// let (journal, model) = online.violation().expect("it keeps short ones");
 /// println!("{}", Judged::new(journal, model, &Limits::default())); // from what was certain on
@@ -60,10 +58,11 @@ pub struct OnlineJournal<O: Debug, M: Model<O>> {
     model: M,
     limits: Limits,
     coming: InOrder<(u32, O)>,
-    /// By the hashes of the model's parts. Two in one are judged as one object, which they are.
-    parts: HashMap<u64, Part<O, M::State>, BuildHasherDefault<FxHasher>>,
+    parts: Vec<Part<O, M::State>>,
+    /// The number of each part, by its key.
+    numbers: HashMap<Key, usize>,
     /// Of each operation under way, its part.
-    under_way: HashMap<u64, u64, BuildHasherDefault<FxHasher>>,
+    under_way: HashMap<u64, usize>,
     has_parts: Option<bool>,
     returned: u64,
     ended: Option<Ended>,
@@ -72,7 +71,7 @@ pub struct OnlineJournal<O: Debug, M: Model<O>> {
 /// Why nothing more is judged.
 enum Ended {
     /// No order explains this part.
-    Violated(u64),
+    Violated(usize),
     GaveUp(Undecided),
 }
 
@@ -167,8 +166,9 @@ impl<O: Clone + Debug, M: Model<O>> OnlineJournal<O, M> {
             model,
             limits,
             coming: InOrder::new(nodes),
-            parts: HashMap::default(),
-            under_way: HashMap::default(),
+            parts: Vec::new(),
+            numbers: HashMap::new(),
+            under_way: HashMap::new(),
             has_parts: None,
             returned: 0,
             ended: None,
@@ -202,7 +202,7 @@ impl<O: Clone + Debug, M: Model<O>> OnlineJournal<O, M> {
     }
 
     /// Judges what lies before the least bound.
-    pub fn look(&mut self) -> Result<Progress, Misfit> {
+    pub fn look(&mut self) -> Progress {
         let mut search = Search::new(&self.model, &self.limits);
         let mut steps = Vec::new();
         while self.ended.is_none()
@@ -210,23 +210,29 @@ impl<O: Clone + Debug, M: Model<O>> OnlineJournal<O, M> {
         {
             let (part, judged) = match moment {
                 Moment::Invoked { number, operation: (client, operation), start, end } => {
-                    let (key, is_part) = part_of(&self.model, &operation);
+                    let (key, is_part) = key_of(&self.model, &operation);
                     if *self.has_parts.get_or_insert(is_part) != is_part {
                         self.ended = Some(Ended::GaveUp(Undecided::PartsAndWhole));
                         break;
                     }
-                    let new = || Part::new(self.model.init());
-                    let part = self.parts.entry(key).or_insert_with(new);
-                    part.keep(client, operation.clone(), start, end)?;
-                    self.under_way.extend(end.map(|_| (number, key)));
+                    let at = *self.numbers.entry(key).or_insert(self.parts.len());
+                    if at == self.parts.len() {
+                        self.parts.push(Part::new(self.model.init()));
+                    }
+                    let part = &mut self.parts[at];
+                    if let Err(misfit) = part.keep(client, operation.clone(), start, end) {
+                        let why = Undecided::OutOfOrder(misfit.to_string());
+                        self.ended = Some(Ended::GaveUp(why));
+                        break;
+                    }
+                    self.under_way.extend(end.map(|_| (number, at)));
                     let is_open = end.is_none();
-                    (key, part.invoke(&mut search, number, operation, is_open, &mut steps))
+                    (at, part.invoke(&mut search, number, operation, is_open, &mut steps))
                 }
                 Moment::Returned { number, .. } => {
-                    let key = self.under_way.remove(&number).expect("it was invoked");
-                    let part = self.parts.get_mut(&key).expect("an operation of it was invoked");
+                    let at = self.under_way.remove(&number).expect("it was invoked");
                     self.returned += 1;
-                    (key, part.position.respond(&mut search, number))
+                    (at, self.parts[at].position.respond(&mut search, number))
                 }
             };
             self.ended = match judged {
@@ -236,22 +242,22 @@ impl<O: Clone + Debug, M: Model<O>> OnlineJournal<O, M> {
             };
         }
         let returned = self.returned;
-        Ok(match &self.ended {
+        match &self.ended {
             None => Progress::Consistent { returned },
             Some(Ended::Violated(_)) => Progress::Violated { returned },
             Some(Ended::GaveUp(why)) => Progress::Undecided(why.clone()),
-        })
+        }
     }
 
     /// No node reports anything any more: judges the rest.
-    pub fn finish(&mut self) -> Result<Progress, Misfit> {
+    pub fn finish(&mut self) -> Progress {
         self.coming.close();
         self.look()
     }
 
     /// Operations that wait for bounds, and those that are kept to be shown.
     pub fn held(&self) -> (usize, usize) {
-        let kept = self.parts.values().filter_map(|part| part.since.as_ref());
+        let kept = self.parts.iter().filter_map(|part| part.since.as_ref());
         (self.coming.waiting(), kept.map(Journal::len).sum())
     }
 
@@ -259,15 +265,19 @@ impl<O: Clone + Debug, M: Model<O>> OnlineJournal<O, M> {
     /// from that state on; none where that is too long.
     pub fn violation(mut self) -> Option<Violated<O, M>> {
         let Some(Ended::Violated(part)) = self.ended else { return None };
-        let Part { before, since, .. } = self.parts.remove(&part)?;
+        let Part { before, since, .. } = self.parts.swap_remove(part);
         Some((since?, Since { model: self.model, state: before }))
     }
 }
 
-/// The hash of the part that an operation concerns, and whether it is one and not the whole object.
-fn part_of<O: Debug>(model: &impl Model<O>, operation: &O) -> (u64, bool) {
+/// What a key of the user's is known by: its hash and its text. It may borrow from its operation.
+type Key = (u64, String);
+
+/// The key of the part that an operation concerns, and whether it is one and not the whole object.
+fn key_of<O: Debug>(model: &impl Model<O>, operation: &O) -> (Key, bool) {
     let part = model.part(operation);
-    (BuildHasherDefault::<FxHasher>::default().hash_one(&part), part.is_some())
+    let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(&part);
+    ((hash, format!("{part:?}")), part.is_some())
 }
 
 impl<O: Clone + Debug, S: Clone + PartialEq> Part<O, S> {
