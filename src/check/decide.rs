@@ -7,6 +7,7 @@ use std::cell::OnceCell;
 use std::fmt::Debug;
 
 use super::consistency;
+use super::data::own::{failure, own};
 use super::data::scope::{is_stream, refuse};
 use super::data::values::{AddedTwice, Values};
 use super::exact::removals::{Broken, any_bulk, any_open};
@@ -257,13 +258,18 @@ fn relaxed_search(case: &Case) -> Verdict {
 
 impl Explains<History> for Spec {
     fn verdict(&self, history: &History, limits: &Limits) -> Verdict {
-        match refuse(history, self) {
+        let history = &*match own(history, self) {
+            Ok(history) => history,
+            Err(why) => return Verdict::Inconclusive(why),
+        };
+        let verdict = match refuse(history, self) {
             Some(refusal) => Verdict::Inconclusive(refusal),
             None if !self.is_linearizable() && !self.kind.is_run() => {
                 consistency::check(history, self, limits)
             }
             None => Case { history, spec: self, limits, values: OnceCell::new() }.decide(),
-        }
+        };
+        failure(self).map_or(verdict, Verdict::Inconclusive)
     }
 }
 
@@ -283,6 +289,10 @@ pub fn check<H: ?Sized, E: Explains<H>>(history: &H, model: &E, limits: &Limits)
 /// it must. Of `empty=count` and `bulk=run`, which are not about orders, it sees only what they
 /// imply, unless some value was added twice.
 pub fn by_search(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
+    let history = &*match own(history, spec) {
+        Ok(history) => history,
+        Err(why) => return Verdict::Inconclusive(why),
+    };
     match refuse(history, spec) {
         Some(refusal) => Verdict::Inconclusive(refusal),
         None if spec.kind.is_run() => itself::check(history, spec, limits),

@@ -4,6 +4,7 @@
 
 use super::data::empty_answers::must_be_true;
 use super::data::scope::refuse;
+use super::decide::check;
 use super::explanation::{Explanation, OfSearch};
 use super::itself;
 use super::search::history::{Task, with_object};
@@ -30,6 +31,7 @@ pub fn sequential(history: &History, spec: &Spec) -> Verdict {
             transactions::check(history, spec, &Limits::default())
         }
         Kind::Itself | Kind::Class => itself::check(history, spec, &Limits::default()),
+        Kind::Own => check(history, spec, &Limits::default()),
         _ => {
             let size = if spec.size == Size::None { Size::None } else { Size::Exact };
             with_object(history, &Spec { size, ..*spec }, Replay { history, spec })

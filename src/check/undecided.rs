@@ -55,6 +55,10 @@ pub enum Undecided {
     },
     /// So many bytes of operations were held, none of which could be pruned.
     Held(usize),
+    /// The program of the model was named, and not started.
+    NoModelProgram,
+    /// Why the program of the model cannot judge it, in its words.
+    OfModelProgram(String),
     /// The operations came out of order, in the words of [`Misfit`](crate::core::history::Misfit).
     OutOfOrder(String),
 }

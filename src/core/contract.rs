@@ -109,6 +109,66 @@ pub trait Model<O: Debug> {
 
     /// For an operation with several linearization points in its timebox: appends its steps in
     /// their order. Nothing appended: the operation is its only step.
+    ///
+    /// In two steps, its call and its answer, a history is interval-linearizable (Castañeda,
+    /// Rajsbaum, Raynal, JACM 2018). No one order of whole operations explains that each of two
+    /// finds the other:
+    ///
+    /// ```
+    /// use std::collections::BTreeSet;
+    ///
+    /// use interlap::check::{Limits, Verdict, check};
+    /// use interlap::core::journal::Journal;
+    /// use interlap::model::Model;
+    ///
+    /// /// Each adds its number, and answers all numbers that were added.
+    /// #[derive(Clone, Debug)]
+    /// enum WriteSnapshot {
+    ///     Whole { number: u32, answer: BTreeSet<u32> },
+    ///     Write(u32),
+    ///     Snapshot(BTreeSet<u32>),
+    /// }
+    /// use WriteSnapshot::{Snapshot, Whole, Write};
+    ///
+    /// struct Task;
+    ///
+    /// impl Model<WriteSnapshot> for Task {
+    ///     type State = BTreeSet<u32>;
+    ///
+    ///     fn init(&self) -> BTreeSet<u32> {
+    ///         BTreeSet::new()
+    ///     }
+    ///
+    ///     fn split(&self, operation: &WriteSnapshot, steps: &mut Vec<WriteSnapshot>) {
+    ///         let Whole { number, answer } = operation else { return };
+    ///         steps.extend([Write(*number), Snapshot(answer.clone())]);
+    ///     }
+    ///
+    ///     fn step(
+    ///         &self,
+    ///         added: &BTreeSet<u32>,
+    ///         step: &WriteSnapshot,
+    ///         next: &mut Vec<BTreeSet<u32>>,
+    ///     ) {
+    ///         match step {
+    ///             Write(number) => next.push(added.iter().copied().chain([*number]).collect()),
+    ///             Snapshot(answer) if answer != added => {}
+    ///             _ => next.push(added.clone()),
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// let history = |boxes: [(u64, u64); 2]| {
+    ///     let mut journal = Journal::default();
+    ///     for (number, (start, end)) in (1..).zip(boxes) {
+    ///         let whole = Whole { number, answer: BTreeSet::from([1, 2]) };
+    ///         journal.push(number, whole, start, Some(end)).unwrap();
+    ///     }
+    ///     check(&journal, &Task, &Limits::default())
+    /// };
+    /// assert_eq!(history([(10, 30), (20, 40)]), Verdict::Consistent);
+    /// assert!(matches!(history([(10, 30), (35, 40)]), Verdict::Violation(_)));
+    /// ```
     fn split(&self, _operation: &O, _steps: &mut Vec<O>) {}
 
     /// What the object answers to the call of `operation` in `state`, as people read it. It is

@@ -77,7 +77,7 @@ impl Debug for AnyState {
 pub struct Own {
     pub model: Arc<dyn Model<i64, State = AnyState> + Send + Sync>,
     /// The type of the model, as people read it.
-    pub name: &'static str,
+    pub name: String,
     /// The texts of the numbers of operations, answers and parts.
     pub strings: Interner,
     /// By operation, where all concern independent parts of the object: the number of the part.
@@ -98,7 +98,7 @@ impl Own {
 
 impl Debug for Own {
     fn fmt(&self, formatter: &mut Formatter) -> fmt::Result {
-        formatter.write_str(self.name)
+        formatter.write_str(&self.name)
     }
 }
 
@@ -171,6 +171,18 @@ where
     M: Model<O> + Send + Sync + 'static,
     M::State: Send + Sync + 'static,
 {
+    let name = std::any::type_name::<M>();
+    let last = name.rsplit_once("::").filter(|(_, last)| !last.contains('>'));
+    named(journal, model, last.map_or(name, |(_, last)| last).to_string())
+}
+
+/// As [`history`], of a model of which people read this name.
+pub fn named<O, M>(journal: &Journal<O>, model: M, name: String) -> History
+where
+    O: Clone + Debug + Send + Sync + 'static,
+    M: Model<O> + Send + Sync + 'static,
+    M::State: Send + Sync + 'static,
+{
     let (mut strings, mut operations, mut steps) = (Interner::of_texts(), Vec::new(), Vec::new());
     // By operation, the numbers of its steps, and its answer.
     let mut described: Vec<(Vec<i64>, Option<String>)> = Vec::new();
@@ -208,9 +220,6 @@ where
         let own = history.threads.last_mut().expect("its first is before the others");
         own.push(entry).expect("the journal held the same rules");
     }
-    let name = std::any::type_name::<M>();
-    let name = name.rsplit_once("::").filter(|(_, last)| !last.contains('>'));
-    let name = name.map_or(std::any::type_name::<M>(), |(_, last)| last);
     let model = Arc::new(Numbered { model, operations });
     history.own = Some(Arc::new(Own { model, name, strings, parts }));
     history

@@ -32,34 +32,34 @@ const FORMAT_VERSION: u32 = 1;
 const SHOWN_MAX: usize = 60;
 
 #[derive(Serialize, Deserialize)]
-struct Header {
+pub struct Header {
     interlap: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     model: Option<String>,
     #[serde(default)]
-    drained: bool,
+    pub drained: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     drain: Option<u32>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct OperationLine {
+pub struct OperationLine {
     #[serde(alias = "client")]
-    thread: u32,
-    op: String,
+    pub thread: u32,
+    pub op: String,
     #[serde(default)]
-    args: Vec<Json>,
-    start: u64,
+    pub args: Vec<Json>,
+    pub start: u64,
     #[serde(alias = "finish")]
-    end: Option<u64>,
+    pub end: Option<u64>,
     #[serde(default = "ok")]
-    status: Status,
+    pub status: Status,
     #[serde(default)]
-    results: Vec<Json>,
+    pub results: Vec<Json>,
     /// The timebox is that of the thread's operation before, too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    shared: bool,
+    pub shared: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -72,7 +72,7 @@ struct EventLine {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-enum EventJson {
+pub enum EventJson {
     Start {
         op: String,
         #[serde(default)]
@@ -185,7 +185,7 @@ fn header_of(number: usize, line: &str) -> Result<(Option<Spec>, Header), String
     Ok((spec.map_err(|error| at(number + 1, &error))?, header))
 }
 
-fn parse<'a, T: Deserialize<'a>>(number: usize, line: &'a str) -> Result<T, String> {
+pub fn parse<'a, T: Deserialize<'a>>(number: usize, line: &'a str) -> Result<T, String> {
     serde_json::from_str(line).map_err(|error| {
         let text = error.to_string();
         // The parser sees one line only, so its line number is always 1.

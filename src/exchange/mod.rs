@@ -3,6 +3,9 @@
 //! [`omnilink`] that of OmniLink, [`s2`] that of S2. Our traces are detected here, and read by
 //! `crate::trace`.
 //!
+//! - `calls`: Calls and answers as a user's own types read them from JSON: `"peek"`, `{"release":
+//!   3}`, `{"put": [1, 2]}`; and `true`, `null` (of a void, or an optional without a value),
+//!   `"empty"`.
 //! - `edn`: A reader of EDN, the notation in which Clojure prints values.
 //! - `events`: Makes a history from invocations and responses in order, and lists those of a
 //!   history.
@@ -19,6 +22,7 @@
 //!   2]` (lists, sets, tuples), `[["a", 1]]` (maps), `{"x": 1}` (records), `[0, 7]` (the number of
 //!   a variant's choice, and its value).
 
+pub mod calls;
 pub mod edn;
 pub mod events;
 pub mod jepsen;
@@ -36,6 +40,7 @@ use std::path::Path;
 use crate::core::history::History;
 use crate::core::interner::{Interner, Value};
 use crate::core::operation::Family;
+use crate::model::program::Calls;
 use crate::model::{Kind, Spec};
 use events::Record;
 use jepsen::Notation;
@@ -109,18 +114,22 @@ fn default_model(family: Family) -> Option<Spec> {
     Kind::ALL.into_iter().find(|kind| kind.family() == family).map(Spec::new)
 }
 
+fn text(path: &Path) -> Result<String, String> {
+    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        events::at(line, "bytes that are not UTF-8; expected text")
+    })
+}
+
 /// Reads the history in `path`, in any format but `Format::Trace`. Errors name the place in the
 /// file.
 pub fn read(path: &Path, format: Format, options: &Options) -> Result<Imported, String> {
     if format == Format::Omnilink {
         return omnilink::read(path, options.model);
     }
-    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-        events::at(line, "bytes that are not UTF-8; expected text")
-    })?;
+    let text = text(path)?;
     let initial = options.initial.clone().unwrap_or_else(Value::nil);
     let mut imported = match format {
         Format::Edn => jepsen::read(&text, Notation::Edn, &initial)?,
@@ -137,6 +146,16 @@ pub fn read(path: &Path, format: Format, options: &Options) -> Result<Imported, 
     }
     imported.model = options.model.or(imported.model);
     Ok(imported)
+}
+
+/// The calls and answers of a file in a format that may have any: those of other formats are
+/// operations of a family. Errors name the place in the file.
+pub fn read_calls(path: &Path, format: Format) -> Option<Result<Calls, String>> {
+    match format {
+        Format::Omnilink => Some(omnilink::read_any(path)),
+        Format::Jsonl | Format::Events => Some(text(path).and_then(|text| calls::read(&text))),
+        _ => None,
+    }
 }
 
 /// The history as text in `format`, or the reason why the format cannot express it.

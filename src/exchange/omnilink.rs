@@ -15,11 +15,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value as Json, json};
 
 use super::Imported;
 use super::events::Record;
 use crate::core::interner::Value;
 use crate::core::operation::{Family, Op, Status};
+use crate::core::recorder::Answered;
+use crate::model::program::Calls;
 use crate::model::{Empty, Kind, Spec};
 
 /// SetBench's answer if there is no value.
@@ -29,9 +33,9 @@ const NO_VALUE: i64 = 0;
 const ATOMIC_INITIAL: i64 = 1;
 
 #[derive(Deserialize)]
-struct Logged {
+struct Logged<F = Field> {
     operation_name: String,
-    operation: BTreeMap<String, Field>,
+    operation: BTreeMap<String, F>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -112,6 +116,70 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, String> {
     }
 }
 
+/// Reads the records of a log up to its last, with their numbers from 1. Errors say which it was.
+fn records<F: DeserializeOwned>(
+    bytes: &[u8],
+    mut each: impl FnMut(usize, Logged<F>) -> Result<(), String>,
+) -> Result<(), String> {
+    let mut rest = bytes;
+    for number in 1.. {
+        let located = |error: String| format!("record {number}: {error}");
+        if rest.is_empty() {
+            // A pending call, which the log lacks, may have had an effect.
+            let error = "the log ends; expected __TerminateThread as the last record";
+            return Err(located(error.to_string()));
+        }
+        let logged: Logged<F> = rmp_serde::from_read(&mut rest).map_err(|error| {
+            let at = bytes.len() - rest.len();
+            let expected = "expected a map of operation_name and operation";
+            located(format!("{error}, before byte {at}; {expected}"))
+        })?;
+        match logged.operation_name.as_str() {
+            "__TerminateThread" if rest.is_empty() => return Ok(()),
+            "__TerminateThread" => {
+                return Err(located("records after __TerminateThread".to_string()));
+            }
+            "__AbortThread" => {
+                let error = "the thread was aborted in a call that is not in the log, so the \
+                             history cannot be checked";
+                return Err(located(error.to_string()));
+            }
+            _ => each(number, logged).map_err(located)?,
+        }
+    }
+    Ok(())
+}
+
+/// Reads the logs of any specification: an action with its parameters is a call,
+/// `{"Inc": {"prev_x": 1}}`, and its answer is among them, so the answer is `null`. What aborted
+/// had no effect, and is left out.
+pub fn read_any(path: &Path) -> Result<Calls, String> {
+    let mut calls = Calls::default();
+    for (client, file) in (0..).zip(files(path)?) {
+        let name = file.file_name().unwrap_or_default().display().to_string();
+        let bytes = std::fs::read(&file).map_err(|error| format!("{name}: {error}"))?;
+        let read = records(&bytes, |_, logged: Logged<Json>| {
+            let Logged { operation_name: action, operation: mut of } = logged;
+            if of.get("_did_abort") == Some(&Json::Bool(true)) {
+                return Ok(());
+            }
+            let mut stamp = |field: &str| {
+                let stamp = of.remove(field).and_then(|stamp| stamp.as_u64());
+                stamp.ok_or_else(|| format!("{action} without the stamp {field}"))
+            };
+            let (start, end) = (stamp("_op_start")?, stamp("_op_end")?);
+            of.retain(|field, _| !field.starts_with('_'));
+            let made = Answered { call: json!({ action: of }), answer: Some(Json::Null) };
+            calls
+                .push(client, made, start, Some(end))
+                .map(|_| ())
+                .map_err(|misfit| misfit.to_string())
+        });
+        read.map_err(|error| format!("{name}: {error}"))?;
+    }
+    Ok(calls)
+}
+
 /// The log of one thread.
 struct Thread {
     client: u32,
@@ -124,37 +192,13 @@ struct Thread {
 
 impl Thread {
     fn read(&mut self, bytes: &[u8], left_out: &mut BTreeMap<String, usize>) -> Result<(), String> {
-        let mut rest = bytes;
-        for number in 1.. {
-            let located = |error: String| format!("record {number}: {error}");
-            if rest.is_empty() {
-                // A pending call, which the log lacks, may have had an effect.
-                let error = "the log ends; expected __TerminateThread as the last record";
-                return Err(located(error.to_string()));
-            }
-            let logged: Logged = rmp_serde::from_read(&mut rest).map_err(|error| {
-                let at = bytes.len() - rest.len();
-                let expected = "expected a map of operation_name and operation";
-                located(format!("{error}, before byte {at}; {expected}"))
-            })?;
-            match logged.operation_name.as_str() {
-                "__TerminateThread" if rest.is_empty() => return Ok(()),
-                "__TerminateThread" => {
-                    return Err(located("records after __TerminateThread".to_string()));
-                }
-                "__AbortThread" => {
-                    let error = "the thread was aborted in a call that is not in the log, so the \
-                                 history cannot be checked";
-                    return Err(located(error.to_string()));
-                }
-                _ => {}
-            }
-            match self.decode(&logged).map_err(located)? {
-                Some(decoded) => self.keep(number, &logged, decoded).map_err(located)?,
+        records(bytes, |number, logged| {
+            match self.decode(&logged)? {
+                Some(decoded) => self.keep(number, &logged, decoded)?,
                 None => *left_out.entry(logged.operation_name).or_default() += 1,
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn keep(&mut self, line: usize, logged: &Logged, decoded: Decoded) -> Result<(), String> {

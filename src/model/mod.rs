@@ -16,8 +16,11 @@
 //!   keys.
 //! - `producers`: Sequential object for the model fifo-per-producer: one queue per producing
 //!   thread.
+//! - `program`: A user's model that is a program of its own, as a [`Spec`](super::Spec) names it.
 //! - `sequence`: Sequential objects for the models fifo, lifo, deque and fifo-relaxed: value
 //!   sequences.
+//! - `serve`: The program of a model: what the `main` of a crate that is named by `--model-crate`
+//!   calls.
 //! - `stream`: Sequential object for streams of S2: conditional appends and reads of the whole
 //!   stream.
 //! - `text`: Sequential object for the model kv: a string under each key, with get, put and append.
@@ -33,7 +36,9 @@ mod log;
 mod object;
 mod ordered;
 mod producers;
+pub mod program;
 mod sequence;
+pub mod serve;
 mod stream;
 mod text;
 mod weaker;
@@ -44,6 +49,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::core::operation::{Family, Op};
+use program::Program;
 
 pub use crate::core::contract::Model;
 pub use bag::Bag;
@@ -57,6 +63,7 @@ pub use object::{Call, Expect, Expected, added, removed_max, taken_up_to};
 pub use ordered::{OrderedSet, bounds};
 pub use producers::Producers;
 pub use sequence::{Relaxed, Sequence};
+pub use serve::serve;
 pub use stream::{Stream, StreamState};
 pub use text::{Text, TextCell, Texts};
 
@@ -96,7 +103,7 @@ pub enum Kind {
     Itself,
     /// A sequential class beside the adapter.
     Class,
-    /// A user's [`Model`], which the history brings along. It cannot be named.
+    /// A user's [`Model`], which the history brings along, or a program of its own has.
     Own,
 }
 
@@ -177,7 +184,12 @@ pub struct Spec {
     pub consistency: Consistency,
     /// For `fifo-relaxed`: a dequeue removes one of this many oldest values.
     pub k: u32,
+    /// For `crate`: the program that has the model.
+    pub program: Option<&'static Program>,
 }
+
+/// Begins the path of a model's program.
+const PATH: &str = "path=";
 
 /// The default `k` of `fifo-relaxed`.
 const RELAXATION: u32 = 2;
@@ -248,7 +260,7 @@ impl Kind {
             Kind::Serializable => "serializable",
             Kind::Itself => "self",
             Kind::Class => "class",
-            Kind::Own => "own",
+            Kind::Own => "crate",
         }
     }
 
@@ -275,7 +287,7 @@ impl Kind {
         const POOL: [Family; 3] = [Family::Queue, Family::Stack, Family::Deque];
         match self {
             Kind::Pool => &POOL,
-            Kind::Itself => &Family::ALL,
+            Kind::Itself | Kind::Own => &Family::ALL,
             _ => Family::ALL
                 .iter()
                 .find(|family| **family == self.family())
@@ -331,6 +343,7 @@ impl Spec {
             size: DEFAULT_SIZE,
             consistency: Consistency::Linearizable,
             k: RELAXATION,
+            program: None,
         }
     }
 
@@ -374,11 +387,18 @@ impl FromStr for Spec {
 
     fn from_str(text: &str) -> Result<Spec, String> {
         let (name, options) = text.split_once(':').unwrap_or((text, ""));
-        let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.name() == name) else {
+        let mut named = Kind::ALL.into_iter().chain([Kind::Own]);
+        let Some(kind) = named.find(|kind| kind.name() == name) else {
             let known: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
             return Err(format!("unknown model '{name}'; choose one of {}", known.join(", ")));
         };
         let mut spec = Spec::new(kind);
+        // A path may have commas, so it comes last.
+        let (options, path) = match options.split_once(PATH) {
+            Some((options, path)) if kind == Kind::Own => (options, Some(path)),
+            _ => (options, None),
+        };
+        spec.program = path.map(Program::at);
         for option in options.split(',').filter(|option| !option.is_empty()) {
             let (key, value) = option.split_once('=').unwrap_or((option, ""));
             if kind == Kind::FifoRelaxed && key == "k" {
@@ -454,6 +474,9 @@ impl fmt::Display for Spec {
         if self.k != default.k {
             options.push(format!("k={}", self.k));
         }
+        if let Some(program) = self.program {
+            options.push(format!("{PATH}{}", program.path()));
+        }
         let colon = if options.is_empty() { "" } else { ":" };
         write!(f, "{}{colon}{}", self.kind.name(), options.join(","))
     }
@@ -475,6 +498,7 @@ mod tests {
             "self:consistency=sequential",
             "serializable:consistency=unordered",
             "fifo-relaxed:k=7",
+            "crate:consistency=sequential,path=/a,k=3:b",
         ] {
             let spec: Spec = text.parse().expect(text);
             assert_eq!(spec.to_string(), text);

@@ -18,6 +18,7 @@ mod online_journal;
 mod own;
 mod parallel;
 mod partials;
+pub mod program;
 mod properties;
 mod raft;
 pub mod random;

@@ -18,7 +18,7 @@ use super::users::{Map, Owned, Queue, Register, journal};
 const NEAR: usize = 16;
 
 /// What a verdict is, without what it tells.
-fn is_explained(verdict: &Verdict) -> Option<bool> {
+pub fn is_explained(verdict: &Verdict) -> Option<bool> {
     match verdict {
         Verdict::Consistent => Some(true),
         Verdict::Violation(_) => Some(false),
@@ -27,7 +27,7 @@ fn is_explained(verdict: &Verdict) -> Option<bool> {
 }
 
 /// The ends of partial linearizations: what had taken effect, and what that left.
-fn ends(
+pub fn ends(
     partials: &Partials,
     name: impl Fn(OperationId) -> OperationId,
 ) -> BTreeSet<(Done, String)> {

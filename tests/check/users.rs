@@ -21,10 +21,10 @@ const NOBODY: OperationId = OperationId { thread: 0, index: 0 };
 /// A call that owns its values, as a user's would.
 #[derive(Clone, Debug)]
 pub struct Owned {
-    op: Op,
-    status: Status,
-    args: Vec<i64>,
-    results: Vec<i64>,
+    pub op: Op,
+    pub status: Status,
+    pub args: Vec<i64>,
+    pub results: Vec<i64>,
 }
 
 impl Owned {
@@ -48,6 +48,7 @@ pub fn journal(history: &History) -> Journal<Owned> {
 }
 
 /// A map of independent keys.
+#[derive(Clone)]
 pub struct Map;
 
 impl Model<Owned> for Map {
@@ -94,6 +95,7 @@ impl Model<Owned> for Register {
 }
 
 /// A queue whose bulk calls take several steps.
+#[derive(Clone)]
 pub struct Queue;
 
 impl Model<Owned> for Queue {

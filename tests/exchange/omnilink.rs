@@ -38,6 +38,18 @@ fn logs(spec: &str, threads: &[Vec<Value>]) -> TempDir {
     folder
 }
 
+/// An action with its box and its parameters.
+pub type Action<'a> = (&'a str, (u64, u64), Value);
+
+/// A log for each thread.
+pub fn any_logs(spec: &str, threads: &[Vec<Action>]) -> TempDir {
+    let one =
+        |(name, stamps, fields): &(&str, (u64, u64), Value)| record(name, *stamps, fields.clone());
+    let threads: Vec<Vec<Value>> =
+        threads.iter().map(|thread| thread.iter().map(one).collect()).collect();
+    logs(spec, &threads)
+}
+
 /// The log of one thread of SetBench.
 pub fn one_log() -> Vec<u8> {
     let insert = record("KVInsert", (100, 200), json!({"key": 3, "value": 7, "result": 0}));

@@ -27,6 +27,7 @@ mod jobs;
 mod judging;
 mod long;
 mod memory_model;
+mod model_crate;
 mod native_hangs;
 mod output;
 mod overview;

@@ -203,9 +203,21 @@ fn only_the_harness_is_unsafe() {
     }
 }
 
-/// Programs that the smallest Debian has, or that come with a package of the Makefile.
-const PROGRAMS: [&str; 11] =
-    ["c++", "cc", "cp", "dpkg-query", "env", "g++", "gdb", "node", "setarch", "sh", "sleep"];
+/// Programs that the smallest Debian has, or that come with Rust or a package of the Makefile.
+const PROGRAMS: [&str; 12] = [
+    "c++",
+    "cargo",
+    "cc",
+    "cp",
+    "dpkg-query",
+    "env",
+    "g++",
+    "gdb",
+    "node",
+    "setarch",
+    "sh",
+    "sleep",
+];
 
 #[test]
 fn only_programs_that_are_there_are_started() {

@@ -10,7 +10,7 @@ use interlap::core::history::{History, Thread};
 use interlap::core::method::Methods;
 use interlap::core::plan::{Carrier, Job};
 use interlap::core::sequential_runs::SequentialRuns;
-use interlap::model::Spec;
+use interlap::model::{Kind, Spec};
 use interlap::trace::frame::Steps;
 use interlap::trace::judged::{Answered, Judged, Judgement};
 use interlap::trace::records::Reader;
@@ -76,8 +76,8 @@ impl RoundReader {
 }
 
 impl<'a> Judge<'a> {
-    /// None if the main program judges all rounds. It never does where the structure is its own
-    /// model.
+    /// None if the main program judges all rounds: always by a model that is a program of its own,
+    /// never where the structure is its own model.
     pub fn new(job: &'a Job, target: &'a Target) -> io::Result<Option<Judge<'a>>> {
         let model = job.plan.model.as_ref().unwrap_or(&target.info.model);
         // The main program says what is wrong with the name.
@@ -85,7 +85,8 @@ impl<'a> Judge<'a> {
         // A debugger sees the round, and no other calls.
         let is_run = model.kind.is_run() && job.plan.control.carrier == Carrier::Fiber;
         let alone = is_run.then(|| Alone::new(job, target, model.kind));
-        if !job.judges && alone.is_none() {
+        let is_elsewhere = model.kind == Kind::Own;
+        if (!job.judges || is_elsewhere) && alone.is_none() {
             return Ok(None);
         }
         let limits = Limits {

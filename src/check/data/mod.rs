@@ -11,6 +11,8 @@
 //! - `merged`: Lists the operations of all threads in the order of their invocations, or of their
 //!   responses.
 //! - `overlap`: Counts the operations of a history that overlap one of another thread.
+//! - `own`: Histories under a user's model: one in a program of its own is given a history of the
+//!   model's own operations.
 //! - `prefix`: The history as it was known at some time: without later calls, and without the
 //!   answers of the calls under way then.
 //! - `scope`: Says which histories a model can judge at all: a foreign operation and a history that
@@ -28,6 +30,7 @@ pub mod events;
 pub mod filter;
 pub mod merged;
 pub mod overlap;
+pub mod own;
 pub mod prefix;
 pub mod scope;
 pub mod small;

@@ -15,6 +15,7 @@ use super::region::NotShown;
 use super::shown_state;
 use crate::check::data::bits::{Places, WORD};
 use crate::check::data::empty_answers;
+use crate::check::data::own::own;
 use crate::check::data::scope::refuse;
 use crate::check::data::values::{Values, added_by, taken_by};
 use crate::check::search::history::{Task, with_object};
@@ -50,6 +51,7 @@ pub struct Order {
 /// An order of `history` that `spec` explains; or why none is given. The search ends where `limits`
 /// are cancelled, and at their deadline.
 pub fn order(history: &History, spec: &Spec, limits: &Limits) -> Result<Order, NotShown> {
+    let history = &*own(history, spec).map_err(NotShown::Undecided)?;
     if let Some(why) = refuse(history, spec) {
         return Err(NotShown::Undecided(why));
     }

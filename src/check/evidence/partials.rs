@@ -12,6 +12,7 @@ use super::region::{
 };
 use super::shown_state;
 use crate::check::data::events::{Events, HistoryEvent};
+use crate::check::data::own::own;
 use crate::check::data::prefix::until;
 use crate::check::data::values::Values;
 use crate::check::decide::check;
@@ -80,6 +81,7 @@ pub fn partials(
     witness: &[OperationId],
     limits: &Limits,
 ) -> Result<Partials, NotShown> {
+    let history = &*own(history, spec).map_err(NotShown::Undecided)?;
     if matches!(spec.kind, Kind::Snapshot | Kind::Serializable) {
         return Err(NotShown::Transactions);
     }

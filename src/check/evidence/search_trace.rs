@@ -13,6 +13,7 @@ use super::region::{
 };
 use super::shown_state;
 use crate::check::data::events::{Events, HistoryEvent};
+use crate::check::data::own::own;
 use crate::check::data::prefix::until;
 use crate::check::data::scope::refuse;
 use crate::check::data::values::Values;
@@ -99,6 +100,7 @@ pub fn search_trace(
     partials: Option<&Partials>,
     limits: &Limits,
 ) -> Result<SearchTrace, NotShown> {
+    let history = &*own(history, spec).map_err(NotShown::Undecided)?;
     if let Some(why) = refuse(history, spec) {
         return Err(NotShown::Undecided(why));
     }

@@ -118,7 +118,8 @@ impl Online {
             summarized: 0,
             floor: i64::MIN,
             found: None,
-            given_up: (!spec.is_linearizable()).then_some(Undecided::NotOnline),
+            given_up: (!spec.is_linearizable() || spec.kind == Kind::Own)
+                .then_some(Undecided::NotOnline),
         }
     }
 

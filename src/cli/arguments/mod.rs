@@ -11,6 +11,7 @@ mod triage;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use anyhow::Context;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -20,7 +21,8 @@ use crate::core::plan::{
 };
 use crate::exchange::Format as HistoryFormat;
 use crate::fuzz::engine::EngineChoice;
-use crate::model::Spec;
+use crate::model::program::Program;
+use crate::model::{Kind, Spec};
 use crate::trace::area::THREADS_MAX;
 
 pub use finding::{Explain, Export, Place, Replay, Show, Shrink, Stop, Trust};
@@ -93,6 +95,7 @@ Examples:
   interlap fuzz my_set.cpp --for 10m --threads 8 --keys 4 --html run.html
   interlap fuzz my_queue.cpp --calls 10000 --rounds 20 --model fifo-per-producer:empty=count
   interlap fuzz my_queue.cpp --engine native --calls 1000000000 --for 10m     one long batch
+  interlap fuzz my_pool.cpp --model-crate ../pool-model     a model in Rust
   interlap fuzz my_queue.cpp --weight enqueue_bulk=0 --weight dequeue=5 --json
   interlap fuzz my_queue.cpp --engine controlled --jobs 8
   interlap fuzz my_queue.cpp --engine rr        recorded, to step through it backwards
@@ -212,9 +215,8 @@ pub struct Build {
 /// The calls of a round, and the threads that make them.
 #[derive(Args, Debug)]
 pub struct Workload {
-    /// Model to check against, instead of the target's own
-    #[arg(long, value_parser = spec)]
-    pub model: Option<Spec>,
+    #[command(flatten)]
+    pub model: Model,
     /// Seed of everything random; a new one if not given
     #[arg(long)]
     pub seed: Option<u64>,
@@ -366,6 +368,38 @@ pub struct Merge {
     pub ci: Ci,
 }
 
+/// What is right, instead of what the target or the file says.
+#[derive(Args, Clone, Debug)]
+pub struct Model {
+    /// Model to check against, instead of the target's or the file's own
+    #[arg(long, value_parser = spec)]
+    model: Option<Spec>,
+    /// Folder of a crate in Rust whose program has the model to check against, or that program
+    /// (docs/models.md); `--model crate:consistency=...` says by which orders
+    #[arg(long, value_name = "PATH")]
+    model_crate: Option<PathBuf>,
+}
+
+impl Model {
+    /// The model that was named, if one was.
+    ///
+    /// # Errors
+    /// If two were, or there is no such crate.
+    pub fn named(&self) -> anyhow::Result<Option<Spec>> {
+        let Some(path) = &self.model_crate else { return Ok(self.model) };
+        let model = self.model.unwrap_or(Spec::new(Kind::Own));
+        if model.kind != Kind::Own {
+            anyhow::bail!(
+                "--model {model} names a model, and so does --model-crate: leave one out"
+            );
+        }
+        let shown = path.display();
+        let path = path.canonicalize().with_context(|| format!("--model-crate {shown}"))?;
+        let path = path.to_str().with_context(|| format!("{shown} is no UTF-8"))?;
+        Ok(Some(Spec { program: Some(Program::at(path)), ..model }))
+    }
+}
+
 /// A history that was recorded, by interlap or another tool.
 #[derive(Args, Debug)]
 pub struct Source {
@@ -374,9 +408,8 @@ pub struct Source {
     /// Format of the file; if not given, recognized by its content
     #[arg(long, value_enum)]
     pub format: Option<HistoryFormat>,
-    /// Model to check against, instead of the one the file names
-    #[arg(long, value_parser = spec)]
-    pub model: Option<Spec>,
+    #[command(flatten)]
+    pub model: Model,
     /// Initial value of a register in EDN or Jepsen's log: nil or an integer
     #[arg(long, value_name = "VALUE", default_value = "nil", value_parser = initial)]
     pub initial: Initial,

@@ -11,6 +11,8 @@ use crate::adapter::sources::Sources;
 use crate::core::plan::{Engine, Plan};
 use crate::finding::trust::Trusted;
 use crate::fuzz::engine::flavour_for;
+use crate::model::Spec;
+use crate::process;
 use crate::report::output::{note, warning};
 
 /// The bundled adapters, and what is needed to compile one.
@@ -39,8 +41,10 @@ impl Adapters {
         Ok(self.catalog.find(name_or_path)?)
     }
 
-    /// Compiles the plan's adapter for its engine, or takes the library from the cache.
+    /// Compiles the plan's adapter for its engine, or takes the library from the cache. Starts the
+    /// program of its model, if it names one.
     pub fn compile(&self, plan: &Plan, trusted: Trusted) -> Result<Compiled> {
+        start_model(plan.model.as_deref().and_then(|model| model.parse().ok()))?;
         let request = self.request(plan, trusted)?;
         let compiled = match self.toolchain.compile(&request) {
             Err(_) if plan.engine == Engine::Rr && request.flavour == Flavour::Hooked => {
@@ -73,6 +77,11 @@ impl Adapters {
             flags: build.flags.clone(),
         })
     }
+}
+
+/// Starts the program of a model that was named, if that has one.
+pub fn start_model(model: Option<Spec>) -> Result<()> {
+    model.and_then(|model| model.program).map_or(Ok(()), process::model::start)
 }
 
 /// The harness program, which is in the folder of this one.

@@ -7,6 +7,7 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::adapters::start_model;
 use super::ci::Reports;
 use super::source;
 use super::{follow, page, print_json, stop_flag};
@@ -58,6 +59,7 @@ fn check(args: &arguments::Check, reports: &Reports, out: &mut Output) -> Result
     let file = args.source.file.display();
     let deadline = args.duration.and_then(|most| TimeLimit::from_now(most).end());
     let limits = limits(args, deadline)?;
+    start_model(args.source.model.named()?)?;
     let (histories, truncated) = match args.follow {
         true => (vec![follow::read(&args.source, &limits)?], None),
         false => {

@@ -16,6 +16,7 @@ use crate::cli::arguments;
 use crate::core::history::Unit;
 use crate::exchange::Format;
 use crate::exchange::jsonl::{Event, EventReader};
+use crate::model::Kind;
 use crate::report::output::note;
 
 /// How often it is said how far it has come.
@@ -37,7 +38,11 @@ pub fn read(
     }
     let name = source.file.display().to_string();
     let lines = lines(&source.file)?;
-    let mut reader = EventReader::new(source.model);
+    let model = source.model.named()?;
+    if model.is_some_and(|model| model.kind == Kind::Own) {
+        bail!("the model of a crate judges a history when it is whole: leave out --follow");
+    }
+    let mut reader = EventReader::new(model);
     let (mut online, mut told, mut time) = (None::<Online>, Instant::now(), 0);
     let located = |error: String| anyhow!("{name}: {error}");
     while let Some(line) = next_line(&lines, limits) {

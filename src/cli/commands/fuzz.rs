@@ -198,7 +198,7 @@ fn plan(args: &arguments::Fuzz, adapters: &Adapters) -> Result<Plan> {
             flags: flags(&args.build.flags)?,
         },
         engine: Engine::Native,
-        model: workload.model.map(|model| model.to_string()),
+        model: workload.model.named()?.map(|model| model.to_string()),
         seed: workload.seed.unwrap_or_else(fresh_seed),
         threads: workload.threads,
         calls: workload.calls,

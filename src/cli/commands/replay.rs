@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::{Result, anyhow};
 use serde::Serialize;
 
+use super::adapters::start_model;
 use super::fuzz::rerun_options;
 use super::{debug, overview, page, place, print_json, recording, stop_flag, trust};
 use crate::check::{self, Limits, Verdict};
@@ -131,10 +132,12 @@ pub fn run(args: &arguments::Replay, out: &mut Output) -> Result<Outcome> {
 
 /// What lets the finding be run. A recording needs no sources.
 fn permit(stored: &mut Stored, args: &arguments::Replay) -> Result<Trusted> {
-    match stored.finding.plan.engine {
-        Engine::Rr => trust::of(stored, args.trust),
-        Engine::Native | Engine::Controlled => place::settle(stored, args.trust, &args.place),
-    }
+    let trusted = match stored.finding.plan.engine {
+        Engine::Rr => trust::of(stored, args.trust)?,
+        Engine::Native | Engine::Controlled => place::settle(stored, args.trust, &args.place)?,
+    };
+    start_model(stored.finding.model.parse().ok())?;
+    Ok(trusted)
 }
 
 /// Checks the recorded history again. Returns the verdict and a sentence; none for a fault.

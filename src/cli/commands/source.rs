@@ -8,8 +8,9 @@ use crate::cli::arguments;
 use crate::core::history::{History, Unit};
 use crate::core::interner::{Interner, Value};
 use crate::core::operation::Family;
-use crate::exchange::{self, Format, Options};
+use crate::exchange::{self, Format, Imported, Options};
 use crate::model::Spec;
+use crate::model::program::{Program, Running};
 use crate::trace::rounds;
 use crate::view::checked::Named;
 
@@ -52,7 +53,7 @@ impl RecordedHistory {
 /// Every history in the file, and why the rest of it could not be read.
 pub fn read(source: &arguments::Source) -> Result<(Vec<RecordedHistory>, Option<String>)> {
     let path = &source.file;
-    let name = path.display().to_string();
+    let (name, model) = (path.display().to_string(), source.model.named()?);
     let located = |error: String| anyhow!("{name}: {error}");
     std::fs::metadata(path).with_context(|| format!("cannot read {name}"))?;
     let format = match source.format {
@@ -60,12 +61,15 @@ pub fn read(source: &arguments::Source) -> Result<(Vec<RecordedHistory>, Option<
         None => exchange::detect(path).map_err(located)?,
     };
     if format == Format::Trace {
-        return read_trace(path, source.model);
+        return read_trace(path, model);
     }
     let initial = source.initial.0.map(Value::Integer);
-    let options = Options { model: source.model, initial };
-    let imported = exchange::read(path, format, &options).map_err(located)?;
-    let exchange::Imported { history, model, interner, notes } = imported;
+    let options = Options { model, initial };
+    let imported = match model.and_then(|model| model.program).and_then(Program::running) {
+        Some(running) => own(&**running, path, format, &options),
+        None => exchange::read(path, format, &options),
+    };
+    let exchange::Imported { history, model, interner, notes } = imported.map_err(located)?;
     let last = history.ids().map(|id| history.operation(id).start).max();
     let is_absolute = last.is_none_or(|last| last < LARGE_STAMP);
     Ok((
@@ -80,6 +84,24 @@ pub fn read(source: &arguments::Source) -> Result<(Vec<RecordedHistory>, Option<
         }],
         None,
     ))
+}
+
+/// The history as one of the operations of a user's model.
+fn own(
+    model: &dyn Running,
+    path: &Path,
+    format: Format,
+    options: &Options,
+) -> Result<Imported, String> {
+    let (history, notes) = match exchange::read_calls(path, format) {
+        Some(calls) => (model.own(&calls?)?, Vec::new()),
+        None => {
+            let read = exchange::read(path, format, options)?;
+            (model.own_history(&read.history, &read.interner)?, read.notes)
+        }
+    };
+    let interner = history.own.as_ref().map(|own| own.strings.clone()).unwrap_or_default();
+    Ok(Imported { history, model: options.model, interner, notes })
 }
 
 fn read_trace(path: &Path, model: Option<Spec>) -> Result<(Vec<RecordedHistory>, Option<String>)> {

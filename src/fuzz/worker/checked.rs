@@ -4,7 +4,7 @@
 use anyhow::{Context, Result, bail};
 
 use super::{Message, Sighting, Worker};
-use crate::check::{self, Exhausted, Verdict};
+use crate::check::{self, Exhausted, Undecided, Verdict};
 use crate::core::history::{History, NEVER, Operation};
 use crate::core::plan::Engine;
 use crate::finding::source_text;
@@ -62,6 +62,7 @@ impl Worker<'_> {
         let counts = &mut self.counts;
         let witness = match verdict {
             Verdict::Consistent => return Ok(agrees),
+            Verdict::Inconclusive(Undecided::OfModelProgram(why)) => bail!("{why}"),
             Verdict::Inconclusive(reason) => {
                 counts.count_undecided(is_warm_up, reason);
                 return Ok(agrees);

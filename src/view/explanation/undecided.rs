@@ -67,6 +67,10 @@ pub fn reason(undecided: &Undecided) -> String {
              shorter rounds",
             bytes >> 20
         ),
+        Undecided::NoModelProgram => {
+            "the program of its model does not run: name it with --model-crate".to_string()
+        }
+        Undecided::OfModelProgram(why) => why.clone(),
         Undecided::OutOfOrder(misfit) => misfit.clone(),
     }
 }

@@ -10,7 +10,7 @@ pub fn question(weaker: &[Spec]) -> Option<String> {
     let (models, orders): (Vec<&Spec>, Vec<&Spec>) =
         weaker.iter().partition(|model| model.is_linearizable());
     let shown = |model: &&Spec| match model.kind {
-        Kind::Own => format!("`Consistency::{:?}`", model.consistency),
+        Kind::Own if model.program.is_none() => format!("`Consistency::{:?}`", model.consistency),
         _ => format!("`--model {model}`"),
     };
     let models: Vec<String> = models.iter().take(MODELS_MAX).map(shown).collect();

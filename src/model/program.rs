@@ -1,0 +1,92 @@
+//! A user's model that is a program of its own, as a [`Spec`](super::Spec) names it.
+//! Naming one starts nothing: who may start programs does, and puts it here (`process::model`).
+
+use std::fmt::{self, Debug, Formatter};
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use serde_json::Value as Json;
+
+use crate::core::history::History;
+use crate::core::interner::Interner;
+use crate::core::journal::Journal;
+use crate::core::recorder::Answered;
+
+/// A program that has a model. There is one of these for each path, for as long as the process
+/// runs.
+pub struct Program {
+    path: String,
+    running: OnceLock<Arc<dyn Running>>,
+}
+
+/// Calls and answers that only a user's model knows.
+pub type Calls = Journal<Answered<Json, Json>>;
+
+/// A program that runs, and answers for its model.
+pub trait Running: Send + Sync {
+    /// Calls and answers, as the model's types read them, as a history of the model's own
+    /// operations, with the same ids.
+    ///
+    /// # Errors
+    /// Why the model cannot judge it.
+    fn own(&self, calls: &Calls) -> Result<History, String>;
+
+    /// The same of a history of interlap's. `strings` has the values that its integers stand for.
+    ///
+    /// # Errors
+    /// Why the model cannot judge it.
+    fn own_history(&self, history: &History, strings: &Interner) -> Result<History, String>;
+
+    /// Why the program answers no more, if so. What was decided by it since then says nothing.
+    fn failure(&self) -> Option<String>;
+}
+
+/// All that were named.
+static NAMED: Mutex<Vec<&'static Program>> = Mutex::new(Vec::new());
+
+impl Program {
+    /// The program with this path: a program, or the folder of a crate that has one.
+    pub fn at(path: &str) -> &'static Program {
+        let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = named.iter().find(|program| program.path == path) {
+            return known;
+        }
+        let program =
+            Box::leak(Box::new(Program { path: path.to_string(), running: OnceLock::new() }));
+        named.push(program);
+        program
+    }
+
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Answers come from this from now on, if it is the first that is given.
+    pub fn runs_as(&self, running: Arc<dyn Running>) {
+        let _ = self.running.set(running);
+    }
+
+    pub fn running(&self) -> Option<&Arc<dyn Running>> {
+        self.running.get()
+    }
+}
+
+impl Debug for Program {
+    fn fmt(&self, formatter: &mut Formatter) -> fmt::Result {
+        formatter.write_str(&self.path)
+    }
+}
+
+impl PartialEq for Program {
+    fn eq(&self, other: &Program) -> bool {
+        self.path == other.path
+    }
+}
+
+impl Eq for Program {}
+
+impl Hash for Program {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.path.hash(hasher);
+    }
+}

@@ -1,0 +1,266 @@
+//! The program of a model: what the `main` of a crate that is named by `--model-crate` calls.
+//! It answers questions about operations and states over a socket, a line of JSON each, and knows
+//! both by numbers.
+
+use std::collections::HashMap;
+use std::env;
+use std::fmt::Debug;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::Model;
+use crate::core::recorder::Answered;
+
+/// The variable of the environment that has the path of the socket.
+pub const SOCKET: &str = "INTERLAP_MODEL_SOCKET";
+
+/// What is asked of a model.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Question {
+    /// An operation of unknown outcome.
+    Open(Json),
+    /// A call and its answer.
+    Answered(Json, Json),
+    Init,
+    /// The states after a step that is made in a state.
+    Step {
+        state: u32,
+        step: u32,
+    },
+    IsEmpty(u32),
+    RightAnswer {
+        state: u32,
+        step: u32,
+    },
+    Describe(u32),
+}
+
+/// What a model answers.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reply {
+    /// The first: what is spoken here, and the type of the model.
+    Hello {
+        version: u32,
+        model: String,
+    },
+    Operation(Described),
+    States(Vec<u32>),
+    Is(bool),
+    Text(Option<String>),
+    /// The model cannot answer: it panicked, or knows no such operation.
+    Failed(String),
+}
+
+/// The version of [`Question`] and [`Reply`].
+pub const VERSION: u32 = 1;
+
+/// What is said of an operation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Described {
+    /// The number of its first step; the others have the next ones.
+    pub first: u32,
+    pub steps: u32,
+    /// The part of the object that it concerns, and a number that tells apart keys of one text.
+    pub part: Option<(u64, String)>,
+    /// By step.
+    pub reads: Vec<bool>,
+    pub text: String,
+}
+
+/// Answers interlap's questions about a model until it asks no more. A panic of the model ends the
+/// check, and is told; so is an operation that is of no type of the model's.
+///
+/// ```no_run
+/// use interlap::core::recorder::Answered;
+/// use interlap::model::{Model, serve};
+/// use serde::Deserialize;
+///
+/// /// The methods `bool try_acquire()` and `void release()`.
+/// #[derive(Clone, Debug, Deserialize)]
+/// #[serde(rename_all = "snake_case")]
+/// enum Call {
+///     TryAcquire,
+///     Release,
+/// }
+///
+/// struct Semaphore;
+///
+/// impl Model<Answered<Call, Option<bool>>> for Semaphore {
+///     type State = u32; // how many hold it
+///
+///     fn init(&self) -> u32 {
+///         0
+///     }
+///
+///     fn step(&self, held: &u32, made: &Answered<Call, Option<bool>>, next: &mut Vec<u32>) {
+///         match (&made.call, made.answer) {
+///             (Call::TryAcquire, Some(Some(true))) if *held < 2 => next.push(held + 1),
+///             (Call::TryAcquire, Some(Some(false))) if *held == 2 => next.push(*held),
+///             (Call::Release, _) if *held > 0 => next.push(held - 1),
+///             _ => {}
+///         }
+///     }
+/// }
+///
+/// fn main() -> std::process::ExitCode {
+///     serve(Semaphore) // interlap fuzz semaphore.cpp --model-crate .
+/// }
+/// ```
+pub fn serve<C, A, M>(model: M) -> ExitCode
+where
+    C: Clone + Debug + DeserializeOwned,
+    A: Clone + Debug + DeserializeOwned,
+    M: Model<Answered<C, A>>,
+{
+    let Some(socket) = env::var_os(SOCKET) else {
+        eprintln!(
+            "this program is a model for interlap, which starts it:\n  \
+             interlap fuzz ADAPTER --model-crate CRATE\n  interlap check FILE --model-crate CRATE"
+        );
+        return ExitCode::from(2);
+    };
+    match UnixStream::connect(socket).and_then(|stream| Served::new(model).answer_all(&stream)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("cannot talk to interlap: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// A model with all that has a number.
+struct Served<O, M: Model<O>>
+where
+    O: Debug,
+{
+    model: M,
+    steps: Vec<O>,
+    states: Vec<M::State>,
+    numbers: HashMap<M::State, u32>,
+}
+
+impl<C, A, M> Served<Answered<C, A>, M>
+where
+    C: Clone + Debug + DeserializeOwned,
+    A: Clone + Debug + DeserializeOwned,
+    M: Model<Answered<C, A>>,
+{
+    fn new(model: M) -> Served<Answered<C, A>, M> {
+        Served { model, steps: Vec::new(), states: Vec::new(), numbers: HashMap::new() }
+    }
+
+    fn answer_all(&mut self, stream: &UnixStream) -> io::Result<()> {
+        let panicked = note_panics();
+        let name = std::any::type_name::<M>().rsplit("::").next().unwrap_or_default();
+        send(stream, &Reply::Hello { version: VERSION, model: name.to_string() })?;
+        for line in BufReader::new(stream).lines() {
+            let question: Question = serde_json::from_str(&line?)?;
+            let reply = catch_unwind(AssertUnwindSafe(|| self.answer(question)));
+            let reply = reply.unwrap_or_else(|_| {
+                let said = panicked.lock().map(|said| said.clone()).unwrap_or_default();
+                Reply::Failed(said)
+            });
+            send(stream, &reply)?;
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, question: Question) -> Reply {
+        match question {
+            Question::Open(call) => self.operation(call, None),
+            Question::Answered(call, answer) => self.operation(call, Some(answer)),
+            Question::Init => {
+                let first = self.model.init();
+                Reply::States(vec![self.number(first)])
+            }
+            Question::Step { state, step } => {
+                let mut next = Vec::new();
+                let (state, step) = (&self.states[state as usize], &self.steps[step as usize]);
+                self.model.step(state, step, &mut next);
+                Reply::States(next.into_iter().map(|state| self.number(state)).collect())
+            }
+            Question::IsEmpty(state) => {
+                Reply::Is(self.model.is_empty(&self.states[state as usize]))
+            }
+            Question::RightAnswer { state, step } => {
+                let (state, step) = (&self.states[state as usize], &self.steps[step as usize]);
+                Reply::Text(self.model.right_answer(state, step))
+            }
+            Question::Describe(state) => {
+                Reply::Text(Some(self.model.describe_state(&self.states[state as usize])))
+            }
+        }
+    }
+
+    /// The number of a state; equal ones have the same.
+    fn number(&mut self, state: M::State) -> u32 {
+        if let Some(known) = self.numbers.get(&state) {
+            return *known;
+        }
+        let number = self.states.len() as u32;
+        self.states.push(state.clone());
+        self.numbers.insert(state, number);
+        number
+    }
+
+    fn operation(&mut self, call: Json, answer: Option<Json>) -> Reply {
+        let read = || {
+            let made = C::deserialize(&call).map_err(|error| format!("call {call}: {error}"))?;
+            let answer = answer.as_ref().map(|answer| {
+                A::deserialize(answer)
+                    .map_err(|error| format!("answer {answer} to {call}: {error}"))
+            });
+            Ok::<_, String>(Answered { call: made, answer: answer.transpose()? })
+        };
+        let whole = match read() {
+            Ok(whole) => whole,
+            Err(error) => return Reply::Failed(format!("the model does not know the {error}")),
+        };
+        let mut steps = Vec::new();
+        self.model.split(&whole, &mut steps);
+        let (text, part) = (self.model.describe(&whole), part(&self.model, &whole));
+        if steps.is_empty() {
+            steps.push(whole);
+        }
+        let reads = steps.iter().map(|step| self.model.reads(step)).collect();
+        let (first, count) = (self.steps.len() as u32, steps.len() as u32);
+        self.steps.append(&mut steps);
+        Reply::Operation(Described { first, steps: count, part, reads, text })
+    }
+}
+
+/// A key by its hash and its text: it may borrow from the operation, so it is not kept.
+fn part<O: Debug, M: Model<O>>(model: &M, operation: &O) -> Option<(u64, String)> {
+    let key = model.part(operation)?;
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
+    Some((hasher.finish(), format!("{key:?}")))
+}
+
+fn send(mut stream: &UnixStream, reply: &Reply) -> io::Result<()> {
+    let mut line = serde_json::to_vec(reply)?;
+    line.push(b'\n');
+    stream.write_all(&line)
+}
+
+/// What the last panic said, and where.
+fn note_panics() -> Arc<Mutex<String>> {
+    let said = Arc::new(Mutex::new(String::new()));
+    let noted = said.clone();
+    std::panic::set_hook(Box::new(move |panic| {
+        if let Ok(mut noted) = noted.lock() {
+            *noted = format!("the model {panic}").replace('\n', " ");
+        }
+    }));
+    said
+}

@@ -1,0 +1,421 @@
+//! Programs of users' models: how one is built and started, and asked (`model::serve` answers).
+//! What it said is kept, so that of equal operations and states it is asked once.
+
+use std::collections::HashMap;
+use std::fmt::{self, Debug, Formatter};
+use std::hash::Hash;
+use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use rustc_hash::FxHashMap;
+use serde_json::Value as Json;
+
+use crate::core::history::{History, NEVER, Operation};
+use crate::core::interner::Interner;
+use crate::core::journal::Journal;
+use crate::core::own;
+use crate::core::recorder::Answered;
+use crate::exchange::calls;
+use crate::model::Model;
+use crate::model::program::{Calls, Program, Running};
+use crate::model::serve::{Described, Question, Reply, SOCKET, VERSION};
+
+/// How long a program may take to begin, and for an answer.
+const BEGIN_MAX: Duration = Duration::from_secs(30);
+const ANSWER_MAX: Duration = Duration::from_secs(10);
+
+/// Steps from states that are kept. One that knows more is replaced by a new one, so that neither
+/// grows without end.
+const KEPT_MAX: usize = 1 << 20;
+
+/// Builds the program that a model names, if it is the folder of a crate, and starts it.
+///
+/// # Errors
+/// If it cannot be built, or does not begin to talk.
+pub fn start(program: &'static Program) -> Result<()> {
+    if program.running().is_some() {
+        return Ok(());
+    }
+    let path = Path::new(program.path());
+    if path.is_dir() {
+        build(path)?;
+    }
+    let failed = Arc::default();
+    let session = Mutex::new(Session::start(path, &failed)?);
+    program.runs_as(Arc::new(Served { program, session, failed }));
+    Ok(())
+}
+
+/// Not optimized unless the crate says so: to optimize interlap's library takes a minute, and what
+/// a model says is asked once.
+fn cargo(command: &str, folder: &Path) -> Command {
+    let mut cargo = Command::new("cargo");
+    cargo.args([command, "--quiet", "--manifest-path"]);
+    cargo.arg(folder.join("Cargo.toml"));
+    cargo
+}
+
+fn build(folder: &Path) -> Result<()> {
+    let shown = folder.display();
+    let mut cargo = cargo("build", folder);
+    let status = cargo.stdout(Stdio::null()).status().with_context(|| {
+        format!("cannot run cargo, which builds the model in {shown}: https://rustup.rs has it")
+    })?;
+    if !status.success() {
+        bail!("the model in {shown} does not compile: `cargo build` ended with {status}");
+    }
+    Ok(())
+}
+
+/// A program that runs, or its successors.
+struct Served {
+    program: &'static Program,
+    session: Mutex<Arc<Session>>,
+    failed: Arc<OnceLock<String>>,
+}
+
+/// A process of the program.
+struct Session {
+    talk: Mutex<Talk>,
+    /// The type of the model.
+    name: String,
+    /// Why one of the program's processes answers no more.
+    failed: Arc<OnceLock<String>>,
+}
+
+/// What is said, and was.
+struct Talk {
+    process: Process,
+    stream: BufReader<UnixStream>,
+    /// By the question.
+    operations: HashMap<Vec<u8>, Arc<Described>>,
+    /// The operation of each step.
+    steps: Vec<Arc<Described>>,
+    next: FxHashMap<(u32, u32), Arc<[u32]>>,
+}
+
+/// Ends with this.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // One that has ended already is only waited for.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// An operation, or one step of it.
+#[derive(Clone)]
+struct Spoken {
+    whole: Arc<Described>,
+    step: Option<u32>,
+}
+
+impl Spoken {
+    /// The number of the step, and its place among those of the operation.
+    fn step(&self) -> (u32, usize) {
+        let step = self.step.unwrap_or(self.whole.first);
+        (step, (step - self.whole.first) as usize)
+    }
+}
+
+impl Debug for Spoken {
+    fn fmt(&self, formatter: &mut Formatter) -> fmt::Result {
+        formatter.write_str(&self.whole.text)
+    }
+}
+
+/// A key, in the model's words.
+#[derive(PartialEq, Eq, Hash)]
+struct Key(u64, String);
+
+impl Debug for Key {
+    fn fmt(&self, formatter: &mut Formatter) -> fmt::Result {
+        formatter.write_str(&self.1)
+    }
+}
+
+/// The model of a process. Once that fails, it explains nothing.
+#[derive(Clone)]
+struct Remote(Arc<Session>);
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Running for Served {
+    fn own(&self, calls: &Calls) -> Result<History, String> {
+        let remote = Remote(self.session().map_err(|error| format!("{error:#}"))?);
+        let mut journal = Journal::default();
+        (journal.drained, journal.annotations) = (calls.drained, calls.annotations.clone());
+        for (id, timed) in calls.operations() {
+            let Answered { call, answer } = timed.operation.clone();
+            let end = (timed.end != NEVER).then_some(timed.end);
+            let spoken = remote.0.operation(call, answer);
+            let pushed = journal.push(calls.client(id), spoken, timed.start, end);
+            pushed.expect("as it was");
+        }
+        Ok(own::named(&journal, remote.clone(), remote.0.name.clone()))
+    }
+
+    fn own_history(&self, history: &History, strings: &Interner) -> Result<History, String> {
+        let no_value = |_| "an operation has no values of its types".to_string();
+        let mut own = Calls::default();
+        own.drained = history.drained;
+        for id in history.ids() {
+            let made = calls::of_history(history, id, strings).map_err(no_value)?;
+            let Operation { start, end, .. } = *history.operation(id);
+            let end = made.answer.is_some().then_some(end);
+            let pushed = own.push(id.thread, made, start, end);
+            pushed.map_err(|misfit| misfit.to_string())?;
+        }
+        let mut own = self.own(&own)?;
+        // Threads without operations, and those of one client, are where they were.
+        let mut threads = std::mem::take(&mut own.threads).into_iter().peekable();
+        for thread in &history.threads {
+            let made = threads.next_if(|_| !thread.operations().is_empty());
+            let mut made = made.unwrap_or_default();
+            made.client = thread.client;
+            own.threads.push(made);
+        }
+        Ok(own)
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.failed.get().cloned()
+    }
+}
+
+impl Served {
+    /// The process, or a new one where that knows too much.
+    fn session(&self) -> Result<Arc<Session>> {
+        let mut session = locked(&self.session);
+        if locked(&session.talk).next.len() > KEPT_MAX {
+            *session = Session::start(Path::new(self.program.path()), &self.failed)?;
+        }
+        Ok(session.clone())
+    }
+}
+
+impl Session {
+    fn start(path: &Path, failed: &Arc<OnceLock<String>>) -> Result<Arc<Session>> {
+        let shown = path.display();
+        let folder = tempfile::tempdir().context("cannot make a folder for a socket")?;
+        let socket = folder.path().join("model");
+        let listener = UnixListener::bind(&socket).context("cannot make a socket")?;
+        let mut command = match path.is_dir() {
+            true => cargo("run", path),
+            false => Command::new(path),
+        };
+        // Standard output is interlap's own.
+        let output = std::io::stderr().as_fd().try_clone_to_owned()?;
+        command.env(SOCKET, &socket).stdin(Stdio::null()).stdout(output);
+        // Ctrl-C ends a run, which then still asks.
+        command.process_group(0);
+        let child = command.spawn().with_context(|| format!("cannot start the model {shown}"))?;
+        let mut process = Process(child);
+        let stream = accept(&listener, &mut process.0)
+            .with_context(|| format!("the model {shown} must call interlap::model::serve"))?;
+        stream.set_read_timeout(Some(ANSWER_MAX))?;
+        let mut talk = Talk {
+            process,
+            stream: BufReader::new(stream),
+            operations: HashMap::new(),
+            steps: Vec::new(),
+            next: FxHashMap::default(),
+        };
+        match talk.hear().map_err(anyhow::Error::msg)? {
+            Reply::Hello { version: VERSION, model } => Ok(Arc::new(Session {
+                talk: Mutex::new(talk),
+                name: model,
+                failed: failed.clone(),
+            })),
+            Reply::Hello { version, .. } => bail!(
+                "the model {shown} is built with a library of interlap that speaks version \
+                 {version}, and this is {VERSION}: build it with the same version"
+            ),
+            other => bail!("the model {shown} said {other:?} first"),
+        }
+    }
+
+    /// The operation as the model knows it. Where it knows none such, the session fails.
+    fn operation(&self, call: Json, answer: Option<Json>) -> Spoken {
+        let question = match answer {
+            Some(answer) => Question::Answered(call, answer),
+            None => Question::Open(call),
+        };
+        let mut talk = locked(&self.talk);
+        let line = line_of(&question);
+        let whole = match talk.operations.get(&line) {
+            Some(known) => known.clone(),
+            None => {
+                let told = match self.ask(&mut talk, &line, "") {
+                    Some(Reply::Operation(told)) => told,
+                    _ => Described {
+                        first: 0,
+                        steps: 1,
+                        part: None,
+                        reads: vec![false],
+                        text: String::new(),
+                    },
+                };
+                let told = Arc::new(told);
+                talk.steps.extend((0..told.steps).map(|_| told.clone()));
+                talk.operations.insert(line, told.clone());
+                told
+            }
+        };
+        Spoken { whole, step: None }
+    }
+
+    /// The states after a step.
+    fn next(&self, state: u32, step: u32) -> Arc<[u32]> {
+        let mut talk = locked(&self.talk);
+        if let Some(known) = talk.next.get(&(state, step)) {
+            return known.clone();
+        }
+        let of = talk.steps.get(step as usize).map_or(String::new(), |of| of.text.clone());
+        let line = line_of(&Question::Step { state, step });
+        let states: Arc<[u32]> = match self.ask(&mut talk, &line, &of) {
+            Some(Reply::States(states)) => states.into(),
+            _ => return Arc::default(),
+        };
+        talk.next.insert((state, step), states.clone());
+        states
+    }
+
+    fn asked(&self, question: Question) -> Option<Reply> {
+        self.ask(&mut locked(&self.talk), &line_of(&question), "")
+    }
+
+    /// The reply, if the model has one; `of` is the operation that it is about.
+    fn ask(&self, talk: &mut Talk, line: &[u8], of: &str) -> Option<Reply> {
+        if self.failed.get().is_some() {
+            return None;
+        }
+        let said = talk.stream.get_ref().write_all(line).map_err(|error| talk.ended(&error));
+        let why = match said.and_then(|()| talk.hear()) {
+            Ok(Reply::Failed(why)) => why,
+            Ok(reply) => return Some(reply),
+            Err(why) => why,
+        };
+        // It may be in an endless loop.
+        let _ = talk.process.0.kill();
+        let at = if of.is_empty() { String::new() } else { format!(" (asked about {of})") };
+        let _ = self.failed.set(format!("{why}{at}"));
+        None
+    }
+}
+
+impl Talk {
+    fn hear(&mut self) -> Result<Reply, String> {
+        let mut line = Vec::new();
+        match self.stream.read_until(b'\n', &mut line) {
+            Ok(0) => Err(self.ended(&"it closed its socket")),
+            Ok(_) => serde_json::from_slice(&line).map_err(|error| self.ended(&error)),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                Err(format!("the model gave no answer for {} s", ANSWER_MAX.as_secs()))
+            }
+            Err(error) => Err(self.ended(&error)),
+        }
+    }
+
+    /// That the process is gone.
+    fn ended(&mut self, error: &dyn fmt::Display) -> String {
+        match self.process.0.wait() {
+            Ok(status) => format!("the program of the model ended ({status})"),
+            Err(_) => format!("the program of the model ended ({error})"),
+        }
+    }
+}
+
+fn line_of(question: &Question) -> Vec<u8> {
+    let mut line = serde_json::to_vec(question).expect("it has no maps but of strings");
+    line.push(b'\n');
+    line
+}
+
+/// The connection that the process makes.
+fn accept(listener: &UnixListener, process: &mut Child) -> Result<UnixStream> {
+    listener.set_nonblocking(true)?;
+    let begun = Instant::now();
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                stream.set_nonblocking(false)?;
+                return Ok(stream);
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error.into()),
+        }
+        if let Some(status) = process.try_wait()? {
+            bail!("it ended ({status})");
+        }
+        if begun.elapsed() > BEGIN_MAX {
+            bail!("it did not connect within {} s", BEGIN_MAX.as_secs());
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+impl Model<Spoken> for Remote {
+    type State = u32;
+
+    fn init(&self) -> u32 {
+        match self.0.asked(Question::Init) {
+            Some(Reply::States(states)) => states.first().copied().unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    fn step(&self, state: &u32, operation: &Spoken, next: &mut Vec<u32>) {
+        next.extend_from_slice(&self.0.next(*state, operation.step().0));
+    }
+
+    fn is_empty(&self, state: &u32) -> bool {
+        matches!(self.0.asked(Question::IsEmpty(*state)), Some(Reply::Is(true)))
+    }
+
+    fn part(&self, operation: &Spoken) -> Option<impl Eq + Hash + Debug> {
+        operation.whole.part.as_ref().map(|(hash, text)| Key(*hash, text.clone()))
+    }
+
+    fn reads(&self, operation: &Spoken) -> bool {
+        operation.whole.reads.get(operation.step().1).copied().unwrap_or(false)
+    }
+
+    fn split(&self, operation: &Spoken, steps: &mut Vec<Spoken>) {
+        let Described { first, steps: count, .. } = *operation.whole;
+        if count > 1 {
+            let step = |number| Spoken { step: Some(number), ..operation.clone() };
+            steps.extend((first..first + count).map(step));
+        }
+    }
+
+    fn right_answer(&self, state: &u32, operation: &Spoken) -> Option<String> {
+        let (state, step) = (*state, operation.step().0);
+        match self.0.asked(Question::RightAnswer { state, step }) {
+            Some(Reply::Text(text)) => text,
+            _ => None,
+        }
+    }
+
+    fn describe(&self, operation: &Spoken) -> String {
+        operation.whole.text.clone()
+    }
+
+    fn describe_state(&self, state: &u32) -> String {
+        match self.0.asked(Question::Describe(*state)) {
+            Some(Reply::Text(Some(text))) => text,
+            _ => String::new(),
+        }
+    }
+}
