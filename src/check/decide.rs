@@ -45,10 +45,10 @@ struct Rules {
     search: fn(&Case) -> Verdict,
 }
 
-/// The row of a kind of model.
-fn checker(kind: Kind) -> Checker {
+/// The row of a model.
+fn checker(spec: &Spec) -> Checker {
     use Checker::{Container, Decides, DecidesSome};
-    match kind {
+    match spec.kind {
         Kind::Set => Decides(set_verdict),
         Kind::Map | Kind::Register | Kind::Kv => {
             Decides(|case| keyed::check(case.history, case.spec, case.limits))
@@ -69,43 +69,63 @@ fn checker(kind: Kind) -> Checker {
             let is_exact = !is_stream(case.history, case.spec) && log::is_exact(case.history);
             is_exact.then(|| verdict(log::judge(case.history)))
         }),
-        Kind::Fifo => Container(Rules {
+        Kind::Fifo
+        | Kind::FifoPerProducer
+        | Kind::FifoRelaxed
+        | Kind::Pool
+        | Kind::Lifo
+        | Kind::Deque
+        | Kind::PriorityQueue => Container(rules(spec)),
+    }
+}
+
+/// The rules of a container's model.
+fn rules(spec: &Spec) -> Rules {
+    match spec.kind {
+        Kind::Fifo => Rules {
             judge: |case| Ok(fifo::judge(case.history, case.spec, case.values()?)),
             sufficient: |case| !any_bulk(case.history),
             search: |case| {
                 let moved = |values| fifo_bulk::check(case.history, case.spec, values);
                 case.values().ok().and_then(moved).unwrap_or_else(|| case.search())
             },
-        }),
-        Kind::Pool => Container(Rules {
+        },
+        Kind::Pool => Rules {
             judge: |case| Ok(fifo::judge(case.history, case.spec, case.values()?)),
             sufficient: |_| true,
             search: |case| match case.values() {
                 Ok(values) => verdict(pool::judge(case.history, case.spec, values)),
                 Err(AddedTwice) => case.search(),
             },
-        }),
-        Kind::FifoPerProducer => Container(Rules {
+        },
+        Kind::FifoPerProducer => Rules {
             judge: |case| Ok(per_producer::judge(case.history, case.spec, case.values()?)),
             sufficient: rules_suffice_per_producer,
             search: |case| case.search(),
-        }),
-        Kind::FifoRelaxed => Container(Rules {
+        },
+        Kind::FifoRelaxed => Rules {
             judge: |case| Ok(relaxed::judge(case.history, case.spec, case.values()?)),
             sufficient: |_| false,
-            search: relaxed_search,
-        }),
-        Kind::Lifo => Container(Rules {
+            search: |case| match relaxed_search(case) {
+                Verdict::Inconclusive(why) => {
+                    let (k, search) = (case.spec.k, Box::new(why));
+                    Verdict::Inconclusive(Undecided::Relaxed { k, search })
+                }
+                verdict => verdict,
+            },
+        },
+        Kind::Lifo | Kind::Deque | Kind::PriorityQueue if spec.is_relaxed() => RELAXED,
+        Kind::Lifo => Rules {
             judge: |case| Ok(lifo::judge(case.history, case.spec, case.values()?)),
             sufficient: |_| true,
             search: |case| case.search(),
-        }),
-        Kind::PriorityQueue => Container(Rules {
+        },
+        Kind::PriorityQueue => Rules {
             judge: |case| priority::judge(case.history, case.spec),
             sufficient: |_| true,
             search: |case| case.search(),
-        }),
-        Kind::Deque => Container(Rules {
+        },
+        Kind::Deque => Rules {
             judge: |case| Ok(removals::judge(case.history, case.values()?)),
             sufficient: |_| false,
             search: |case| {
@@ -113,9 +133,21 @@ fn checker(kind: Kind) -> Checker {
                 let owned = |values| deque::check(history, spec, values, limits);
                 case.values().ok().and_then(owned).unwrap_or_else(|| case.search())
             },
-        }),
+        },
+        kind => unreachable!("{} is no container", kind.name()),
     }
 }
+
+/// Of a relaxed stack, deque or priority queue: all rules of a pool, of distinct values.
+const RELAXED: Rules = Rules {
+    judge: |case| match case.values() {
+        Ok(values) => Ok(fifo::judge(case.history, case.spec, values)),
+        Err(_) if case.spec.kind == Kind::PriorityQueue => Ok(Ok(())),
+        Err(AddedTwice) => Err(AddedTwice),
+    },
+    sufficient: |_| false,
+    search: relaxed_search,
+};
 
 /// Whether the rules of a queue per producer decide the history.
 fn rules_suffice_per_producer(case: &Case) -> bool {
@@ -162,7 +194,7 @@ impl Case<'_> {
     }
 
     fn decide(&self) -> Verdict {
-        match checker(self.spec.kind) {
+        match checker(self.spec) {
             Checker::Decides(check) => check(self),
             Checker::DecidesSome(check) => check(self)
                 .unwrap_or_else(|| search::check(self.history, self.spec, None, self.limits)),
@@ -206,7 +238,7 @@ impl Case<'_> {
 /// is then no verdict of the model itself.
 pub(super) fn is_judged_as_pool(history: &History, spec: &Spec, limits: &Limits) -> bool {
     let case = Case { history, spec, limits, values: OnceCell::new() };
-    match checker(spec.kind) {
+    match checker(spec) {
         Checker::Container(rules) => {
             case.pool().is_some() && (any_open(history) || !case.is_sufficient(&rules))
         }
@@ -247,12 +279,13 @@ fn verdict(judged: Result<(), Witness>) -> Verdict {
     judged.map_or_else(Verdict::Violation, |()| Verdict::Consistent)
 }
 
+/// Most rounds of structures that need not be strict are: a fast checker then decides them.
 fn relaxed_search(case: &Case) -> Verdict {
-    match case.search() {
-        Verdict::Inconclusive(why) => {
-            Verdict::Inconclusive(Undecided::Relaxed { k: case.spec.k, search: Box::new(why) })
-        }
-        verdict => verdict,
+    let kind = if case.spec.kind == Kind::FifoRelaxed { Kind::Fifo } else { case.spec.kind };
+    let strict = Spec { kind, k: 1, ..*case.spec };
+    match (Case { spec: &strict, values: OnceCell::new(), ..*case }).decide() {
+        Verdict::Consistent => Verdict::Consistent,
+        _ => case.search(),
     }
 }
 

@@ -1,5 +1,5 @@
 //! Sequential objects for the models pool and priority queue: multisets of values.
-//! A pool removes any of its values, a priority queue its smallest. Equal values are
+//! A pool removes any of its values, a priority queue one of its smallest. Equal values are
 //! interchangeable.
 
 use super::object::{removed_max, taken_up_to};
@@ -7,7 +7,10 @@ use super::{Call, Counts, Expect, Expected, Model};
 use crate::core::operation::{Op, Status};
 
 /// A pool or a priority queue, depending on the operations.
-pub struct Bag;
+pub struct Bag {
+    /// A poll removes one of so many smallest values.
+    pub k: usize,
+}
 
 /// Descending, so that the smallest is taken from the end.
 type Values = Vec<i64>;
@@ -17,28 +20,30 @@ fn insert(values: &mut Values, value: i64) {
     values.insert(at, value);
 }
 
-/// Index of the first value that the operation may remove.
-fn first_choice(values: &Values, op: Op) -> usize {
-    if op == Op::PriorityPoll { values.len().saturating_sub(1) } else { 0 }
-}
+impl Bag {
+    /// Index of the first value that the operation may remove.
+    fn first_choice(&self, values: &Values, op: Op) -> usize {
+        if op == Op::PriorityPoll { values.len().saturating_sub(self.k) } else { 0 }
+    }
 
-fn take(values: &mut Values, op: Op, wanted: i64) -> bool {
-    let from = first_choice(values, op);
-    let found = values[from..].iter().position(|value| *value == wanted);
-    found.map(|at| values.remove(from + at)).is_some()
-}
+    fn take(&self, values: &mut Values, op: Op, wanted: i64) -> bool {
+        let from = self.first_choice(values, op);
+        let found = values[from..].iter().position(|value| *value == wanted);
+        found.map(|at| values.remove(from + at)).is_some()
+    }
 
-/// Appends the states after an open call that removes: it may have taken any number of values, up
-/// to as many as it asks for.
-fn take_any(state: &Values, call: &Call, next: &mut Vec<Values>) {
-    let any = |values: &Values, pass_on: &mut dyn FnMut(Values)| {
-        for at in first_choice(values, call.op)..values.len() {
-            let mut values = values.clone();
-            values.remove(at);
-            pass_on(values);
-        }
-    };
-    taken_up_to(state, removed_max(call.op, call.args), any, next);
+    /// Appends the states after an open call that removes: it may have taken any number of values,
+    /// up to as many as it asks for.
+    fn take_any(&self, state: &Values, call: &Call, next: &mut Vec<Values>) {
+        let any = |values: &Values, pass_on: &mut dyn FnMut(Values)| {
+            for at in self.first_choice(values, call.op)..values.len() {
+                let mut values = values.clone();
+                values.remove(at);
+                pass_on(values);
+            }
+        };
+        taken_up_to(state, removed_max(call.op, call.args), any, next);
+    }
 }
 
 impl Model<Call<'_>> for Bag {
@@ -51,7 +56,7 @@ impl Model<Call<'_>> for Bag {
     fn step(&self, state: &Values, call: &Call, next: &mut Vec<Values>) {
         let mut values = state.clone();
         match call.status {
-            status if status.is_open() && call.op.removes() => take_any(state, call, next),
+            status if status.is_open() && call.op.removes() => self.take_any(state, call, next),
             status if status.is_open() => {
                 for value in call.added() {
                     insert(&mut values, *value);
@@ -60,7 +65,7 @@ impl Model<Call<'_>> for Bag {
             }
             Status::Empty => next.extend(values.is_empty().then_some(values)),
             _ if call.op.removes() => {
-                if call.results.iter().all(|value| take(&mut values, call.op, *value)) {
+                if call.results.iter().all(|value| self.take(&mut values, call.op, *value)) {
                     next.push(values);
                 }
             }
@@ -108,7 +113,7 @@ impl Counts<Call<'_>> for Bag {
 
 impl Expect<Call<'_>> for Bag {
     fn expected(&self, state: &Values, call: &Call) -> Expected {
-        match &state[first_choice(state, call.op)..] {
+        match &state[self.first_choice(state, call.op)..] {
             [first, .., last] => Expected::Between(*last, *first),
             values => Expected::Values(values.to_vec()),
         }

@@ -17,8 +17,8 @@
 //! - `producers`: Sequential object for the model fifo-per-producer: one queue per producing
 //!   thread.
 //! - `program`: A user's model that is a program of its own, as a [`Spec`](super::Spec) names it.
-//! - `sequence`: Sequential objects for the models fifo, lifo, deque and fifo-relaxed: value
-//!   sequences.
+//! - `sequence`: Sequential objects for the models fifo, lifo and deque, and for these relaxed:
+//!   value sequences.
 //! - `serve`: The program of a model: what the `main` of a crate that is named by `--model-crate`
 //!   calls.
 //! - `stream`: Sequential object for streams of S2: conditional appends and reads of the whole
@@ -182,7 +182,9 @@ pub struct Spec {
     pub bulk: Bulk,
     pub size: Size,
     pub consistency: Consistency,
-    /// For `fifo-relaxed`: a dequeue removes one of this many oldest values.
+    /// A removal takes one of this many values that come next: the oldest of a queue, the newest of
+    /// a stack, those nearest to its end of a deque, the smallest of a priority queue (Henzinger et
+    /// al., "Quantitative relaxation of concurrent data structures", POPL 2013).
     pub k: u32,
     /// For `crate`: the program that has the model.
     pub program: Option<&'static Program>,
@@ -191,7 +193,7 @@ pub struct Spec {
 /// Begins the path of a model's program.
 const PATH: &str = "path=";
 
-/// The default `k` of `fifo-relaxed`.
+/// The `k` of `fifo-relaxed`, where none is given. Other models are not relaxed then.
 const RELAXATION: u32 = 2;
 
 const EMPTY: [(&str, Empty); 5] = [
@@ -329,6 +331,11 @@ impl Kind {
         }
     }
 
+    fn has_k(self) -> bool {
+        let of_one = [Kind::FifoRelaxed, Kind::Lifo, Kind::Deque, Kind::PriorityQueue];
+        of_one.contains(&self)
+    }
+
     fn has_bulk(self) -> bool {
         matches!(self, Kind::FifoPerProducer | Kind::Fifo)
     }
@@ -342,9 +349,14 @@ impl Spec {
             bulk: Bulk::Element,
             size: DEFAULT_SIZE,
             consistency: Consistency::Linearizable,
-            k: RELAXATION,
+            k: if kind == Kind::FifoRelaxed { RELAXATION } else { 1 },
             program: None,
         }
+    }
+
+    /// Whether a removal may take another value than the one that comes next.
+    pub fn is_relaxed(&self) -> bool {
+        self.k > 1
     }
 
     /// Whether the model has this operation.
@@ -365,6 +377,7 @@ impl Spec {
         }
         match self.kind {
             // No pool promises less.
+            Kind::PriorityQueue if self.is_relaxed() => false,
             Kind::Pool | Kind::PriorityQueue => self.size < Size::Upper,
             kind => kind.is_container(),
         }
@@ -401,7 +414,7 @@ impl FromStr for Spec {
         spec.program = path.map(Program::at);
         for option in options.split(',').filter(|option| !option.is_empty()) {
             let (key, value) = option.split_once('=').unwrap_or((option, ""));
-            if kind == Kind::FifoRelaxed && key == "k" {
+            if kind.has_k() && key == "k" {
                 let k = value.parse().ok().filter(|k| *k >= 1);
                 spec.k = k.ok_or(format!("model {name}: k={value} is not a number from 1 on"))?;
                 continue;
@@ -499,6 +512,8 @@ mod tests {
             "serializable:consistency=unordered",
             "fifo-relaxed:k=7",
             "crate:consistency=sequential,path=/a,k=3:b",
+            "lifo:k=2",
+            "priority-queue:empty=lone,k=3",
         ] {
             let spec: Spec = text.parse().expect(text);
             assert_eq!(spec.to_string(), text);

@@ -1,11 +1,13 @@
-//! Sequential objects for the models fifo, lifo, deque and fifo-relaxed: value sequences.
-//! The first three are one object, because the operation alone decides from which end it removes.
+//! Sequential objects for the models fifo, lifo and deque, and for these relaxed: value sequences.
+//! Queue, stack and deque are one object, because the operation alone decides from which end it
+//! removes.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use super::object::removed_max;
 use super::{Call, Counts, Expect, Expected, Model};
-use crate::core::operation::{Op, Status, listed_briefly};
+use crate::core::operation::{Family, Op, Status, listed_briefly};
 
 /// Queue, stack or deque: values are added at the back. `dequeue` and `steal` remove from the
 /// front, `pop` and `take` from the back.
@@ -94,31 +96,42 @@ impl Expect<Call<'_>> for Sequence {
     }
 }
 
-/// A queue whose dequeue takes one of its `k` oldest values.
+/// A queue, stack or deque whose removals take one of the `k` values at their end.
 pub struct Relaxed {
     pub k: usize,
 }
 
 impl Relaxed {
-    /// Every way to remove one of the `k` oldest values, which must equal `wanted` if given.
+    /// The places of the values that this operation may remove.
+    fn choices(&self, values: &VecDeque<i64>, op: Op) -> Range<usize> {
+        match takes_front(op) {
+            true => 0..self.k.min(values.len()),
+            false => values.len().saturating_sub(self.k)..values.len(),
+        }
+    }
+
+    /// Every way to remove a value, which must equal `wanted` if given.
     fn taken(
         &self,
         values: &VecDeque<i64>,
+        op: Op,
         wanted: Option<i64>,
     ) -> impl Iterator<Item = VecDeque<i64>> {
-        let oldest = values.iter().take(self.k).enumerate();
-        let fits = oldest.filter(move |(_, value)| wanted.is_none_or(|wanted| wanted == **value));
-        fits.map(|(at, _)| {
+        let fits = move |at: &usize| wanted.is_none_or(|wanted| wanted == values[*at]);
+        self.choices(values, op).filter(fits).map(|at| {
             let mut rest = values.clone();
             rest.remove(at);
             rest
         })
     }
 
-    /// The first `k` are sorted: they may be removed in any order, so their order is no state.
-    fn normalize(&self, values: &mut VecDeque<i64>) {
-        let oldest = self.k.min(values.len());
-        values.make_contiguous()[..oldest].sort_unstable();
+    /// The first `k` of a queue are sorted: they may be removed in any order, so their order is no
+    /// state. Elsewhere it is: it says which of them others cover first.
+    fn normalize(&self, values: &mut VecDeque<i64>, op: Op) {
+        if op.family() == Family::Queue {
+            let oldest = self.k.min(values.len());
+            values.make_contiguous()[..oldest].sort_unstable();
+        }
     }
 }
 
@@ -135,15 +148,16 @@ impl Model<Call<'_>> for Relaxed {
         if !call.op.removes() || call.status == Status::Empty {
             Sequence.step(state, call, next);
         } else if call.status.is_open() {
-            next.extend(self.taken(state, None));
+            next.extend(self.taken(state, call.op, None));
         } else {
             let mut level = vec![state.clone()];
             for value in call.results {
-                level = level.iter().flat_map(|values| self.taken(values, Some(*value))).collect();
+                let taken = |values| self.taken(values, call.op, Some(*value));
+                level = level.iter().flat_map(taken).collect();
             }
             next.append(&mut level);
         }
-        next[first..].iter_mut().for_each(|values| self.normalize(values));
+        next[first..].iter_mut().for_each(|values| self.normalize(values, call.op));
     }
 
     fn is_empty(&self, state: &VecDeque<i64>) -> bool {
@@ -170,7 +184,7 @@ impl Counts<Call<'_>> for Relaxed {
 }
 
 impl Expect<Call<'_>> for Relaxed {
-    fn expected(&self, state: &VecDeque<i64>, _: &Call) -> Expected {
-        Expected::Values(state.iter().take(self.k).copied().collect())
+    fn expected(&self, state: &VecDeque<i64>, call: &Call) -> Expected {
+        Expected::Values(self.choices(state, call.op).map(|at| state[at]).collect())
     }
 }

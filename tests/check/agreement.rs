@@ -23,6 +23,7 @@ pub const SMALL: Shape = Shape {
     hides: 4,
     counts: 0,
     voids: 33,
+    relaxation: 0,
 };
 
 /// Longer histories: only the general search decides them too.
@@ -238,6 +239,27 @@ fn pools_of_stacks_and_deques() {
 fn priority_queue() {
     let specs = ["priority-queue:empty=none", "priority-queue:empty=lone", "priority-queue"];
     compare_small(&specs, SMALL, 100_000);
+}
+
+/// Stacks, deques and priority queues that are relaxed.
+#[test]
+fn relaxed() {
+    let specs = ["lifo:k=2", "lifo:empty=lone,k=3", "deque:k=2", "deque:empty=none,k=3"];
+    for relaxation in [0, 2, 3] {
+        let shape = Shape { relaxation, ..SMALL };
+        compare_small(&specs, shape, 10_000);
+        compare_small(&["priority-queue:k=2", "priority-queue:empty=lone,k=3"], shape, 10_000);
+        compare_small(&["lifo:size=upper,k=2"], Shape { counts: 20, ..shape }, 5_000);
+    }
+    // What a relaxed structure does is never accused.
+    for text in ["lifo:k=3", "deque:k=3", "priority-queue:k=3"] {
+        let (spec, mut random) = (spec(text), Random::new(3));
+        let shape = Shape { kind: spec.kind, relaxation: 3, corruptions: 0, hides: 0, ..MEDIUM };
+        for _ in 0..crate::how_many(3_000) {
+            let history = history(shape, &mut random);
+            assert_eq!(check(&history, &spec, &Limits::default()), Verdict::Consistent);
+        }
+    }
 }
 
 #[test]

@@ -95,6 +95,7 @@ fn a_check_of_a_short_history_allocates_nothing() {
         corruptions: 0,
         hides: 0,
         voids: 0,
+        relaxation: 0,
         ..SMALL
     };
     for (text, allowed) in MODELS {

@@ -121,13 +121,15 @@ fn is_explained(history: &History, spec: &Spec) -> bool {
             let model = Producers { threads: history.threads.len() };
             counted_order(history, &parts, &model, &|queues| queues.iter().map(VecDeque::len).sum())
         }
-        Kind::Fifo | Kind::Lifo | Kind::Deque => {
-            counted_order(history, &parts, &Sequence, &VecDeque::len)
-        }
-        Kind::Pool | Kind::PriorityQueue => counted_order(history, &parts, &Bag, &Vec::len),
-        Kind::FifoRelaxed => {
+        Kind::Lifo | Kind::Deque | Kind::FifoRelaxed if spec.k > 1 => {
             let model = Relaxed { k: spec.k as usize };
             counted_order(history, &parts, &model, &VecDeque::len)
+        }
+        Kind::Fifo | Kind::Lifo | Kind::Deque | Kind::FifoRelaxed => {
+            counted_order(history, &parts, &Sequence, &VecDeque::len)
+        }
+        Kind::Pool | Kind::PriorityQueue => {
+            counted_order(history, &parts, &Bag { k: spec.k as usize }, &Vec::len)
         }
         Kind::RangeSet => some_order(history, &parts, &OrderedSet),
         Kind::Kv => some_order(history, &parts, &Texts),

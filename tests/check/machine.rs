@@ -15,7 +15,7 @@ pub struct Machine {
     texts: BTreeMap<i64, Vec<i64>>,
     records: Vec<i64>,
     count: i64,
-    /// From how many of a queue's first values a removal chooses; 0: it takes the first.
+    /// From how many of the values that come next a removal chooses; 0: it takes the next.
     pub relaxation: usize,
 }
 
@@ -47,7 +47,8 @@ impl Machine {
         let front = record.op == Op::PriorityPoll
             || matches!(record.op, Op::Dequeue | Op::DequeueBulk | Op::DequeSteal);
         if self.relaxation > 0 {
-            let at = random.below(self.relaxation.min(values.len()));
+            let near = random.below(self.relaxation.min(values.len()));
+            let at = if front { near } else { values.len() - 1 - near };
             record.results.push(values.remove(at).expect("it is there"));
             return record.op == Op::DequeueBulk && ((moved + 1) as i64) < record.args[0];
         }

@@ -63,7 +63,10 @@ pub fn enumerated(
     let cells = Dictionary { initial };
     match spec.kind {
         Kind::Fifo | Kind::Lifo => ends(history, last, &Sequence, &none, &Sequence.init(), f),
-        Kind::Pool | Kind::PriorityQueue => ends(history, last, &Bag, &none, &Bag.init(), f),
+        Kind::Pool | Kind::PriorityQueue => {
+            let bag = Bag { k: spec.k as usize };
+            ends(history, last, &bag, &none, &bag.init(), f);
+        }
         Kind::Counter => ends(history, last, &Counter, &none, &Counter.init(), f),
         Kind::Log => ends(history, last, &Log, &none, &Log.init(), f),
         Kind::RangeSet => ends(history, last, &OrderedSet, &none, &OrderedSet.init(), f),

@@ -48,6 +48,8 @@ pub struct Shape {
     pub counts: usize,
     /// Percent of histories of sets and maps in which half of the changes are void.
     pub voids: usize,
+    /// From how many of the values that come next a removal chooses; 0: it takes the next.
+    pub relaxation: usize,
 }
 
 fn family(family: Family) -> Vec<Op> {
@@ -107,6 +109,7 @@ pub fn history(shape: Shape, random: &mut Random) -> History {
     let (least, most) = shape.threads;
     let threads = least + random.below(most - least + 1);
     let mut machine = Machine::default();
+    machine.relaxation = shape.relaxation;
     if shape.kind == Kind::Register {
         machine.cells.insert(0, 0);
     }

@@ -202,6 +202,7 @@ fn sequential_simulations_are_accepted() {
             hides: 0,
             counts: 0,
             voids: 0,
+            relaxation: 0,
         };
         for _ in 0..2000 {
             let mut history = random::history(shape, &mut random);
@@ -413,6 +414,7 @@ const QUEUES: Shape = Shape {
     hides: 0,
     counts: 0,
     voids: 0,
+    relaxation: 0,
 };
 
 #[test]

@@ -27,6 +27,7 @@ fn what_a_model_allows_each_weaker_one_allows() {
         "lifo",
         "deque",
         "priority-queue",
+        "lifo:k=2",
     ];
     for (at, text) in specs.iter().enumerate() {
         let spec: Spec = text.parse().expect(text);

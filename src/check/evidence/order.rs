@@ -115,7 +115,7 @@ impl<'a> Task<'a> for Seek<'a, '_> {
         let mut way = DepthFirst {
             object,
             threads: &threads,
-            stack: self.spec.kind == Kind::Lifo,
+            stack: self.spec.kind == Kind::Lifo && !self.spec.is_relaxed(),
             drained: self.history.drained,
             seen: FxHashSet::default(),
             limits: self.limits,

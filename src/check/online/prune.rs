@@ -77,6 +77,9 @@ pub fn prune(history: &History, spec: &Spec, settled: u64) -> (History, Vec<Vec<
             before_an_instant(history, kind, history.ids().collect(), settled, &mut dropped);
         }
         Kind::Deque if !deque::is_owned(history) => {}
+        Kind::Deque | Kind::PriorityQueue if spec.is_relaxed() => {
+            before_an_instant(history, spec.kind, history.ids().collect(), settled, &mut dropped);
+        }
         Kind::Fifo | Kind::FifoPerProducer | Kind::Pool | Kind::PriorityQueue | Kind::Deque => {
             values(history, spec, settled, &mut dropped);
         }

@@ -57,6 +57,9 @@ pub fn summarize(history: &History, spec: &Spec, settled: u64, limits: &Limits) 
         Kind::RangeSet => {
             task.all(&OrderedSet, |keys| keys.iter().map(|k| (Op::SetInsert, vec![*k])).collect())
         }
+        Kind::Deque if spec.is_relaxed() => {
+            task.container(&Relaxed { k: spec.k as usize }, Op::DequePush)
+        }
         Kind::Deque => task.container(&Sequence, Op::DequePush),
         Kind::FifoRelaxed => task.container(&Relaxed { k: spec.k as usize }, Op::Enqueue),
         _ => return None,

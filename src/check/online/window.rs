@@ -383,7 +383,7 @@ impl Online {
         let rest = match spec.kind {
             // What overlaps a call that counts must stay.
             kind if kind.is_container() && self.may_count() => None,
-            Kind::Lifo => prune_stack::prune(window, spec, settled),
+            Kind::Lifo if !spec.is_relaxed() => prune_stack::prune(window, spec, settled),
             Kind::Log => prune_log::prune(window, settled),
             _ if window.len() < 2 * self.summarized + SEARCHED_MIN => None,
             _ => {

@@ -118,13 +118,17 @@ pub trait Task<'a> {
 pub fn with_object<'a, T: Task<'a>>(history: &History, spec: &Spec, task: T) -> T::Output {
     let initial = (spec.kind == Kind::Register).then_some(0);
     match spec.kind {
-        Kind::Fifo | Kind::Lifo | Kind::Deque => task.run(&counted(Sequence, spec)),
-        Kind::Pool | Kind::PriorityQueue => task.run(&counted(Bag, spec)),
+        Kind::Lifo | Kind::Deque | Kind::FifoRelaxed if spec.is_relaxed() => {
+            task.run(&counted(Relaxed { k: spec.k as usize }, spec))
+        }
+        Kind::Fifo | Kind::Lifo | Kind::Deque | Kind::FifoRelaxed => {
+            task.run(&counted(Sequence, spec))
+        }
+        Kind::Pool | Kind::PriorityQueue => task.run(&counted(Bag { k: spec.k as usize }, spec)),
         Kind::FifoPerProducer => {
             task.run(&counted(Producers { threads: history.threads.len() }, spec))
         }
         Kind::Set | Kind::Map | Kind::Register => task.run(&Dictionary { initial }),
-        Kind::FifoRelaxed => task.run(&counted(Relaxed { k: spec.k as usize }, spec)),
         Kind::RangeSet => task.run(&OrderedSet),
         Kind::Itself | Kind::Class => task.run(&Itself::new(history, spec)),
         Kind::Own => task.run(&Given::new(history)),
