@@ -122,6 +122,9 @@
 
 /* interlap's, where it runs the target: the process ends for an exception of this type. */
 extern "C" __attribute__((weak)) void il_exception_ends(const char *type, const char *what);
+/* The state that a sequential class is in: values of this type. */
+extern "C" __attribute__((weak)) void il_model_state(const char *type, const int64_t *words,
+                                                     size_t count);
 
 namespace interlap {
 

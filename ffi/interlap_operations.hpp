@@ -28,6 +28,9 @@
  *
  *     interlap::allows acquire(std::optional<int> answer);
  *
+ * If that class says its members, as INTERLAP_STRUCT(SequentialPool, free), before INTERLAP_MODEL,
+ * its state is shown, and orders that lead to equal states need not be tried apart.
+ *
  * A method that must not be called as drawn (`release` of what this thread does not hold) calls
  * interlap::skip() before it does anything: another call is drawn. A method may wait for calls of
  * other threads; where a model's would, it calls interlap::wait() instead, before it does anything.
@@ -63,12 +66,25 @@ struct listed_class {
     void (*destroy)(void *object);
     void *(*enter)(void *object, uint32_t thread);
     void (*leave)(void *object, void *local);
+    /* Tells the state of an object that says its members. */
+    void (*tell)(const void *object);
     std::vector<listed_method> methods;
 };
 
+template <class T> void tell(const void *object) {
+    if constexpr (members_of<T>::listed) {
+        static const std::string type = value_of<T>::text();
+        words state;
+        value_of<T>::put(*static_cast<const T *>(object), state);
+        if (il_model_state != nullptr) il_model_state(type.c_str(), state.data(), state.size());
+    }
+    (void)object;
+}
+
 template <class T> const listed_class *class_of(std::vector<listed_method> methods) {
     static const listed_class of = {functions<T>::create, functions<T>::destroy,
-                                    functions<T>::enter, functions<T>::leave, std::move(methods)};
+                                    functions<T>::enter,  functions<T>::leave,
+                                    tell<T>,              std::move(methods)};
     return &of;
 }
 
@@ -129,6 +145,7 @@ inline void call_listed(void *structure, void *local, il_call *call) noexcept {
         answer.clear();
         value_of<std::string>::put(exception_type(), answer);
     }
+    if (it->of == the_model) it->of->tell(it->object);
     answer_words(call, method.signature, answer);
 }
 

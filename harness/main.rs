@@ -19,6 +19,7 @@ mod fault;
 mod forked;
 mod library;
 mod marker;
+mod model_state;
 mod native;
 mod parts;
 mod pipe;

@@ -2,8 +2,11 @@
 //! The orders are a tree of their common beginnings. An order names calls of clients, which are
 //! made, or go on if they wait; a client may leave calls out. (The two parts of a call that waits
 //! are the request and the follow-up of Scherer and Scott, DISC 2004.)
+//!
+//! Where a model says its state, beginnings with equal states are one, if each client has come as
+//! far: what comes after them is the same.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 use rustc_hash::FxHashMap;
@@ -36,6 +39,9 @@ pub struct SequentialCall {
     /// The clients whose calls wait, and could go on after this.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub awake: Vec<u32>,
+    /// The state after this, as text, where the model says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
 }
 
 impl SequentialCall {
@@ -48,13 +54,27 @@ impl SequentialCall {
     }
 }
 
+/// What tells apart beginnings of which the state is known.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Known {
+    state: String,
+    /// The last call of each client, and whether it waits.
+    progress: Vec<(ClientCall, bool)>,
+    awake: Vec<u32>,
+}
+
 /// The runs of one round, and which others would be needed to decide it.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<(Beginning, SequentialCall)>", into = "Vec<(Beginning, SequentialCall)>")]
 pub struct SequentialRuns {
     /// By number, from 1: what was before, and the call.
     calls: Vec<(Beginning, SequentialCall)>,
-    next: FxHashMap<(Beginning, ClientCall), Beginning>,
+    /// By number, from 1: the beginning that the call ends, whose number is that of the first such.
+    ended: Vec<Beginning>,
+    /// The number of the call that is made after a beginning.
+    next: FxHashMap<(Beginning, ClientCall), u32>,
+    /// Beginnings of which the state is known.
+    known: FxHashMap<Known, Beginning>,
     /// Orders that were asked for and not run.
     asked: Mutex<BTreeSet<Vec<ClientCall>>>,
 }
@@ -83,11 +103,11 @@ impl SequentialRuns {
         beginning: Beginning,
         of: ClientCall,
         call: (Op, &[i64]),
-    ) -> Option<Beginning> {
+    ) -> Option<(Beginning, &SequentialCall)> {
+        let made = self.next.get(&(beginning, of)).map(|number| *number as usize - 1);
+        let made = made.map(|at| (self.ended[at], &self.calls[at].1));
         // Of a part of a history the client may have made other calls before.
-        let is_same =
-            |next: &Beginning| self.call(*next).is_some_and(|of| (of.op, &of.args[..]) == call);
-        let known = self.next.get(&(beginning, of)).copied().filter(is_same);
+        let known = made.filter(|(_, made)| (made.op, &made.args[..]) == call);
         if known.is_none() {
             let before = self.calls(beginning).into_iter().map(SequentialCall::of);
             self.asked().insert(before.chain([of]).collect());
@@ -97,7 +117,9 @@ impl SequentialRuns {
 
     /// Whether a run has this beginning.
     pub fn has(&self, order: &[ClientCall]) -> bool {
-        let step = |at: Beginning, of: &ClientCall| self.next.get(&(at, *of)).copied();
+        let step = |at: Beginning, of: &ClientCall| {
+            self.next.get(&(at, *of)).map(|number| self.ended[*number as usize - 1])
+        };
         order.iter().try_fold(0, step).is_some()
     }
 
@@ -105,13 +127,37 @@ impl SequentialRuns {
     pub fn add(&mut self, run: impl IntoIterator<Item = SequentialCall>) {
         let mut at = 0;
         for call in run {
-            let next = self.calls.len() as Beginning + 1;
-            let known = *self.next.entry((at, call.of())).or_insert(next);
-            if known == next {
-                self.calls.push((at, call));
-            }
-            at = known;
+            let number = self.next.get(&(at, call.of())).copied();
+            let number = number.unwrap_or_else(|| self.push(at, call));
+            at = self.ended[number as usize - 1];
         }
+    }
+
+    /// Appends a call that comes after this beginning, and gives its number.
+    fn push(&mut self, before: Beginning, call: SequentialCall) -> u32 {
+        let number = self.calls.len() as u32 + 1;
+        // A call that waits in vain has not come further.
+        let state = call.state.clone().filter(|_| !call.waits());
+        self.next.entry((before, call.of())).or_insert(number);
+        self.calls.push((before, call));
+        self.ended.push(number);
+        if let Some(state) = state {
+            let known = Known { state, ..self.known(number) };
+            let first = *self.known.entry(known).or_insert(number);
+            *self.ended.last_mut().expect("pushed above") = first;
+        }
+        number
+    }
+
+    /// What tells apart this beginning, but for its state.
+    fn known(&self, beginning: Beginning) -> Known {
+        let calls = self.calls(beginning);
+        let mut last: BTreeMap<u32, (ClientCall, bool)> = BTreeMap::new();
+        for call in &calls {
+            last.insert(call.client, (call.of(), call.waits()));
+        }
+        let awake = calls.last().map(|call| call.awake.clone()).unwrap_or_default();
+        Known { state: String::new(), progress: last.into_values().collect(), awake }
     }
 
     /// How many calls were made in all, those of common beginnings once.
@@ -147,12 +193,14 @@ impl From<Vec<(Beginning, SequentialCall)>> for SequentialRuns {
     /// A call whose beginning does not come before it is dropped: no order leads to it.
     fn from(calls: Vec<(Beginning, SequentialCall)>) -> SequentialRuns {
         let mut runs = SequentialRuns::default();
-        for (number, (before, call)) in (1..).zip(&calls) {
-            if *before < number {
-                runs.next.entry((*before, call.of())).or_insert(number);
+        for (number, (before, call)) in (1..).zip(calls) {
+            if before < number {
+                runs.push(before, call);
+            } else {
+                runs.calls.push((0, call));
+                runs.ended.push(number);
             }
         }
-        runs.calls = calls;
         runs
     }
 }
@@ -168,7 +216,9 @@ impl Clone for SequentialRuns {
     fn clone(&self) -> SequentialRuns {
         SequentialRuns {
             calls: self.calls.clone(),
+            ended: self.ended.clone(),
             next: self.next.clone(),
+            known: self.known.clone(),
             asked: Mutex::default(),
         }
     }

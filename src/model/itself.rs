@@ -1,8 +1,8 @@
 //! The models self and class: what the structure itself, or a class beside it, answers when its
 //! calls are made one at a time.
-//! The state is a beginning of an order that was run (`core::sequential_runs`), so no two orders
-//! lead to equal states. (The sequential specification of Lincheck, Koval et al., CAV 2023, is the
-//! same object called by one thread.)
+//! The state is a beginning of an order that was run (`core::sequential_runs`), so two orders lead
+//! to equal states only where a class says its state. (The sequential specification of Lincheck,
+//! Koval et al., CAV 2023, is the same object called by one thread.)
 //!
 //! A call that waits takes effect in several steps: one in which it is made, and one for each time
 //! it goes on. The later ones are part of the step of the call that came before them. A call that
@@ -49,8 +49,7 @@ impl<'a> Itself<'a> {
     fn after(&self, state: Beginning, id: OperationId) -> Option<(Beginning, &SequentialCall)> {
         let client = self.history.threads[id.thread as usize].client;
         let call = (self.history.operation(id).op, self.history.args(id));
-        let next = self.runs.after(state, ClientCall { client, index: id.index }, call)?;
-        Some((next, self.runs.call(next)?))
+        self.runs.after(state, ClientCall { client, index: id.index }, call)
     }
 
     /// As [`Itself::after`], if the history has this answer, or may have it.
@@ -182,9 +181,18 @@ impl<'a> Model<Call<'a>> for Itself<'_> {
             }
         };
         let calls = self.runs.calls(*state);
-        match calls.is_empty() {
-            true => "new".to_string(),
-            false => format!("after {}", calls.iter().map(said).collect::<Vec<_>>().join(", ")),
+        let all = |calls: &[&SequentialCall]| calls.iter().map(said).collect::<Vec<_>>().join(", ");
+        match calls.last() {
+            None => "new".to_string(),
+            Some(SequentialCall { state: Some(own), .. }) => {
+                let waits = |of: &&&SequentialCall| {
+                    let last = calls.iter().rfind(|call| call.client == of.client);
+                    of.waits() && last == Some(*of)
+                };
+                let waiting: Vec<&SequentialCall> = calls.iter().filter(waits).copied().collect();
+                if waiting.is_empty() { own.clone() } else { format!("{own}, {}", all(&waiting)) }
+            }
+            Some(_) => format!("after {}", all(&calls)),
         }
     }
 }

@@ -205,8 +205,8 @@ fn history(calls: &[Made]) -> History {
     history
 }
 
-/// The calls of `order`, made one at a time.
-fn run(calls: &[Made], order: &[ClientCall]) -> Vec<SequentialCall> {
+/// The calls of `order`, made one at a time, by a structure that may say its state.
+fn run(calls: &[Made], order: &[ClientCall], says: bool) -> Vec<SequentialCall> {
     let mut waits = [false; 3];
     let mut semaphore = Semaphore { permits: 1, ..Semaphore::default() };
     let one = |&ClientCall { client, index }: &ClientCall| {
@@ -217,7 +217,8 @@ fn run(calls: &[Made], order: &[ClientCall]) -> Vec<SequentialCall> {
         waits[client as usize] = result.is_none();
         let status = if result.is_some() { Status::Ok } else { Status::Pending };
         let (results, awake) = (result.into_iter().collect(), semaphore.awake.clone());
-        SequentialCall { client, index, op: call.op, args: vec![], status, results, awake }
+        let (op, args, state) = (call.op, vec![], says.then(|| format!("{semaphore:?}")));
+        SequentialCall { client, index, op, args, status, results, awake, state }
     };
     order.iter().map(one).collect()
 }
@@ -233,6 +234,7 @@ fn verdicts_are_those_of_an_enumeration() {
         let calls = calls(&mut random);
         let (mut history, is_right) = (history(&calls), is_right(&calls, &spec));
         let (mut runs, gives_up) = (SequentialRuns::default(), random.percent(20));
+        let says = at % 2 == 1;
         let verdict = loop {
             history.runs = Some(Arc::new(runs));
             let verdict = check(&history, &spec, &limits);
@@ -243,8 +245,10 @@ fn verdicts_are_those_of_an_enumeration() {
             if is_over || gives_up && random.percent(30) {
                 break verdict;
             }
-            asked.iter().for_each(|order| runs.add(run(&calls, order)));
+            asked.iter().for_each(|order| runs.add(run(&calls, order, says)));
         };
+        let kept = serde_json::to_string(&runs).expect("it is data");
+        assert_eq!(serde_json::from_str::<SequentialRuns>(&kept).expect("it was written"), runs);
         match verdict {
             Verdict::Consistent => assert!(is_right, "{calls:?}"),
             Verdict::Violation(_) => assert!(!is_right, "{calls:?}"),
@@ -268,9 +272,9 @@ fn a_call_that_could_not_be_made_explains_nothing() {
     let refused = SequentialCall {
         status: Status::Pending,
         results: vec![],
-        ..run(&calls, &[FIRST])[0].clone()
+        ..run(&calls, &[FIRST], false)[0].clone()
     };
-    for (call, is_right) in [(run(&calls, &[FIRST]).remove(0), true), (refused, false)] {
+    for (call, is_right) in [(run(&calls, &[FIRST], false).remove(0), true), (refused, false)] {
         let mut runs = SequentialRuns::default();
         runs.add([call]);
         history.runs = Some(Arc::new(runs));
@@ -285,8 +289,41 @@ fn runs_of_other_calls_say_nothing() {
     let of = |op| vec![Made { client: 0, op, start: 1, end: Some(2), result: 1 }];
     let mut history = history(&of(release));
     let mut runs = SequentialRuns::default();
-    runs.add(run(&of(acquire), &[FIRST]));
+    runs.add(run(&of(acquire), &[FIRST], false));
     history.runs = Some(Arc::new(runs));
     let verdict = check(&history, &Spec::new(Kind::Itself), &Limits::default());
     assert!(matches!(verdict, Verdict::Inconclusive(_)), "{verdict:?}");
+}
+
+/// Of a structure that says its state, orders that lead to one state are followed once.
+#[test]
+fn orders_that_lead_to_equal_states_are_one() {
+    let release = op("release() -> int");
+    let last = |client, result| Made { client, op: release, start: 0, end: Some(9), result };
+    // What the calls answer in any order, but for one of the last client.
+    let calls: Vec<Made> = [(0, 1), (1, 2), (2, 9)].map(|(client, of)| last(client, of)).into();
+    let needed = |says: bool| {
+        let (mut history, mut runs) = (history(&calls), SequentialRuns::default());
+        loop {
+            history.runs = Some(Arc::new(runs));
+            let verdict = check(&history, &Spec::new(Kind::Itself), &Limits::default());
+            let known = history.runs.take().expect("set above");
+            let asked = known.take_asked();
+            runs = Arc::unwrap_or_clone(known);
+            if asked.is_empty() {
+                assert!(matches!(verdict, Verdict::Violation(_)), "{verdict:?}");
+                return runs.len();
+            }
+            asked.iter().for_each(|order| runs.add(run(&calls, order, says)));
+        }
+    };
+    assert!(needed(true) <= needed(false), "{} {}", needed(true), needed(false));
+    let mut runs = SequentialRuns::default();
+    let by = |order: [u32; 2]| order.map(|client| ClientCall { client, index: 0 });
+    runs.add(run(&calls, &by([0, 1]), true));
+    runs.add(run(&calls, &by([1, 0]), true));
+    let third = ClientCall { client: 2, index: 0 };
+    runs.add(run(&calls, &[&by([0, 1])[..], &[third]].concat(), true));
+    assert!(runs.has(&[&by([1, 0])[..], &[third]].concat()), "the same state");
+    assert_eq!(runs.len(), 5);
 }

@@ -442,6 +442,22 @@ fn a_class_beside_the_structure_says_what_is_right() {
     tool.replay(&finding).expect(1, &["checked again: the same violation"]);
 }
 
+/// So its state is shown, and orders that lead to one state are one.
+#[test]
+fn a_class_beside_the_structure_may_say_its_state() {
+    let says = "INTERLAP_STRUCT(Ids, used)\nINTERLAP_MODEL(Ids)";
+    let text = POOL.replace("INTERLAP_MODEL(Ids)", says);
+    let tool = Tool::new();
+    let right = text.replace("TAKE(used[id])", "used[id].exchange(true)");
+    tool.fuzz_text("pool.cpp", &right).rounds(1_000).expect(0, &["model class", NOTHING_FOUND]);
+    let take = "[&] { bool had = used[id]; used[id] = true; return had; }()";
+    let wrong = text.replace("TAKE(used[id])", take);
+    let found = tool.fuzz_text("pool.cpp", &wrong).rounds(20_000).findings(1).with("--shrink 5s");
+    let finding = found.expect(1, &["model class"]).finding();
+    tool.show(&finding).expect(0, &["from new", "acquire() = 0 by thread 0  leaves {used: {0}}"]);
+    tool.replay(&finding).expect(1, &["checked again: the same violation"]);
+}
+
 /// Its words are not those of an answer.
 #[test]
 fn an_exception_is_no_answer_that_a_model_allows() {

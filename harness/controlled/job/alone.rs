@@ -241,8 +241,9 @@ fn answers(plan: &Plan, history: &History, done: &Done) -> Vec<SequentialCall> {
                 (operation.status, thread.results(operation).to_vec())
             }
         };
-        let (op, args, awake) = (*op, args.clone(), turn.awake.clone());
-        Some(SequentialCall { client, index, op, args, status, results, awake })
+        let (op, args) = (*op, args.clone());
+        let (awake, state) = (turn.awake.clone(), turn.state.clone());
+        Some(SequentialCall { client, index, op, args, status, results, awake, state })
     };
     done.turns.iter().map_while(of_turn).collect()
 }

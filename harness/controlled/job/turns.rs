@@ -7,6 +7,7 @@ use interlap::core::sequential_runs::ClientCall;
 
 use crate::controlled::core::engine::{self, Wait};
 use crate::controlled::core::waiting;
+use crate::model_state;
 
 /// The order of the calls.
 #[derive(Clone, Copy, Default)]
@@ -37,6 +38,8 @@ pub struct Turn {
     pub came_to: CameTo,
     /// The clients whose calls wait, and could go on after this.
     pub awake: Vec<u32>,
+    /// The state of the model, where it says it.
+    pub state: Option<String>,
 }
 
 /// What a turn came to.
@@ -219,7 +222,12 @@ impl<'a> Turns<'a> {
             (None, Some(Ended::Wrong)) => CameTo::WrongAnswer,
             (None, _) => CameTo::Return,
         };
-        self.made.borrow_mut().push(Turn { of: call, came_to, awake: Vec::new() });
+        self.made.borrow_mut().push(Turn {
+            of: call,
+            came_to,
+            awake: Vec::new(),
+            state: model_state::take(),
+        });
         let waits = |client: &u32| self.clients[*client as usize].waits.get().is_some();
         let clients = 0..self.clients.len() as u32;
         let awake = clients.filter(waits).filter(|client| self.may_go_on(*client)).collect();
