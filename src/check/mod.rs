@@ -57,6 +57,7 @@ pub use explanation::{
 pub use online::journal::{OnlineJournal, Progress, Since, Violated};
 pub use online::window::{Online, OnlineViolation};
 pub use sequential::sequential;
+pub use transactions::transaction::{Extent, Outcome, extents};
 pub use undecided::{Exhausted, Undecided};
 pub use verdict::{Explains, Limits, Verdict, Witness};
 pub use weaker::weaker;

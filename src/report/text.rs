@@ -19,6 +19,7 @@ use crate::report::{explanation, interleaving, recording};
 use crate::trace::frame::TargetInfo;
 use crate::view::explanation::{UNEXPLAINED, partials};
 use crate::view::timeline::{self, SHOWN_MAX, letter, witness_note};
+use crate::view::versions;
 
 const RULE: &str =
     "════════════════════════════════════════════════════════════════════════════════";
@@ -324,6 +325,10 @@ pub fn picture(stored: &Stored) -> String {
     }
     if let Some(line) = witness_note(&operations, witness(stored)) {
         text += &format!("  {line}\n");
+    }
+    let versions = versions::table(history, witness(stored), &strings);
+    if !versions.is_empty() {
+        text += &format!("\nVersions:\n{versions}");
     }
     text
 }

@@ -9,6 +9,7 @@ use crate::model::Spec;
 use crate::view::explanation::{self, partials, undecided, weaker};
 use crate::view::page::{self, Conclusion};
 use crate::view::timeline::{self, SHOWN_MAX, SHOWN_WHOLE, witness_note};
+use crate::view::versions;
 
 /// Annotations that are printed.
 const ANNOTATIONS_MAX: usize = 12;
@@ -94,6 +95,10 @@ impl<'a> Checked<'a> {
             text += &format!("{question}\n");
         }
         text += &format!("\n{}\n", self.picture(witness));
+        let versions = versions::table(history, &witness.operations, strings);
+        if !versions.is_empty() {
+            text += &format!("Versions:\n{versions}\n");
+        }
         let annotations = self.annotations().into_iter().map(|(time, text)| [text, time]);
         let annotations = columns::table(&annotations.collect::<Vec<_>>(), 0..0, "  ");
         if !annotations.is_empty() {

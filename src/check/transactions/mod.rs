@@ -32,7 +32,7 @@ mod prune_transactions;
 mod stamped;
 mod store;
 mod timestamp_order;
-mod transaction;
+pub mod transaction;
 
 pub use checker::{check, check_so_far};
 pub use prune_transactions::{prune, unknown_past};

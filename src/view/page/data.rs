@@ -13,6 +13,7 @@ use crate::core::interner::NIL;
 use crate::core::method::Method;
 use crate::core::operation::{Op, Status};
 use crate::core::{value, words};
+use crate::view::versions::concerned;
 
 /// Most operations in a page; of more, those around the failure.
 const OPERATIONS_MAX: usize = 300_000;
@@ -121,7 +122,7 @@ impl Data {
             operations: operations(subject, &numbers, &rows, &mut texts),
             rows: rows.names,
             strings: strings(subject, &numbers, texts),
-            witness: numbers.all(witness),
+            witness: numbers.all(&concerned(subject.history, witness)),
             lettered: numbers.all(&subject.lettered),
             partials: evidence.partials,
             search: evidence.search,

@@ -21,6 +21,7 @@ use crate::core::history::{History, OperationId, Unit};
 use crate::core::interner::Interner;
 use crate::model::Spec;
 use crate::view::explanation::UNEXPLAINED;
+use crate::view::versions::{self, Version};
 
 pub use glossary::glossary;
 
@@ -129,7 +130,7 @@ pub fn render(subject: &Subject) -> String {
         "heading" => html! { (heading) },
         "kind" => html! { (data.verdict) },
         "sentences" => html! { @for sentence in &sentences { p { (sentence) } } },
-        "facts" => facts(&subject.facts),
+        "facts" => facts(&[&versions(subject)[..], &subject.facts].concat()),
         "glossary" => glossary(),
         "style" => PreEscaped(STYLE.concat()),
         "guard" => PreEscaped(GUARD.to_string()),
@@ -163,6 +164,16 @@ fn words(subject: &Subject) -> (String, Vec<String>) {
             [sentence.clone()].iter().chain(more).cloned().collect(),
         ),
     }
+}
+
+/// The versions that transactions contradict each other about.
+fn versions(subject: &Subject) -> Vec<(String, String)> {
+    let Conclusion::Violation { operations, .. } = &subject.conclusion else { return Vec::new() };
+    let all = versions::versions(subject.history, operations, subject.strings);
+    let fact = |Version { key, content, written, read }| {
+        (format!("Versions of {key}"), format!("{content} {written}, {read}"))
+    };
+    all.into_iter().map(fact).collect()
 }
 
 /// Names and values as a list; nothing without any.
