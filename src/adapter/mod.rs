@@ -12,7 +12,8 @@
 //! - `packages`: A table of the Debian packages that contain well-known headers and libraries.
 //! - `relocation`: The build of an adapter that lies elsewhere now: what lay beside it lies there,
 //!   too.
-//! - `scaffold`: Writes a first adapter for a user's structure from a template (`interlap new`).
+//! - `scaffold`: Writes a first adapter for a user's structure from a template, or a first model
+//!   (`interlap new`).
 //! - `sources`: Writes the sources inside the program to the cache: C headers, bundled adapters,
 //!   templates.
 

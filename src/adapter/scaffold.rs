@@ -1,4 +1,5 @@
-//! Writes a first adapter for a user's structure from a template (`interlap new`).
+//! Writes a first adapter for a user's structure from a template, or a first model (`interlap
+//! new`).
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,18 @@ use super::sources::Sources;
 
 /// The word in the templates that stands for the adapter's name.
 const PLACEHOLDER: &str = "NAME";
+
+/// Instead of a family: the crate of a model.
+pub const MODEL: &str = "model";
+
+/// The files of that crate.
+const MODEL_FILES: [(&str, &str); 2] = [
+    ("Cargo.toml", include_str!("../../ffi/templates/model.toml")),
+    ("src/main.rs", include_str!("../../ffi/templates/model.rs")),
+];
+
+/// The word in them that stands for where interlap's library is.
+const LIBRARY: &str = "LIBRARY";
 
 /// Keywords of C++, which cannot be names.
 const KEYWORDS: &str = "alignas alignof and and_eq asm auto bitand bitor bool break case catch \
@@ -21,7 +34,7 @@ const KEYWORDS: &str = "alignas alignof and and_eq asm auto bitand bitor bool br
 
 #[derive(Debug, thiserror::Error)]
 pub enum ScaffoldError {
-    #[error("no family {family}; the families are {}", family_names())]
+    #[error("no family {family}; the families are {}; and there is {MODEL}", family_names())]
     UnknownFamily { family: String },
     #[error(
         "{name}: not a name for an adapter: letters, digits and underscores, not beginning with \
@@ -66,9 +79,7 @@ fn write(
     extension: &str,
     directory: &Path,
 ) -> Result<PathBuf, ScaffoldError> {
-    if !is_name(name) {
-        return Err(ScaffoldError::BadName { name: name.to_string() });
-    }
+    check_name(name)?;
     let path = directory.join(format!("{name}.{extension}"));
     let mut file = match std::fs::File::create_new(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
@@ -78,6 +89,42 @@ fn write(
     };
     file.write_all(filled(template, name).as_bytes()).map_err(IoError::at(&path))?;
     Ok(path)
+}
+
+/// Writes the crate `NAME` of a model in `directory`. Returns its folder.
+pub fn new_model(name: &str, directory: &Path) -> Result<PathBuf, ScaffoldError> {
+    check_name(name)?;
+    let folder = directory.join(name);
+    match std::fs::create_dir(&folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            return Err(ScaffoldError::Exists { path: folder });
+        }
+        result => result.map_err(IoError::at(&folder))?,
+    }
+    let source = folder.join("src");
+    std::fs::create_dir(&source).map_err(IoError::at(&source))?;
+    for (file, template) in MODEL_FILES {
+        let path = folder.join(file);
+        let text = filled(template, name).replace(LIBRARY, &library());
+        std::fs::write(&path, text).map_err(IoError::at(&path))?;
+    }
+    Ok(folder)
+}
+
+/// Where the sources are that this program was built from, if they are still there.
+fn library() -> String {
+    let sources = env!("CARGO_MANIFEST_DIR");
+    match Path::new(sources).join("Cargo.toml").is_file() {
+        true => format!("path = {sources:?}"),
+        false => format!("version = {:?}", env!("CARGO_PKG_VERSION")),
+    }
+}
+
+fn check_name(name: &str) -> Result<(), ScaffoldError> {
+    match is_name(name) {
+        true => Ok(()),
+        false => Err(ScaffoldError::BadName { name: name.to_string() }),
+    }
 }
 
 fn is_name(name: &str) -> bool {
@@ -119,6 +166,19 @@ mod tests {
         let expected = "// my_queue: a queue.\nstruct my_queue {}; // FILENAME, NAMES\n\
             TARGET(my_queue)";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn a_model_is_a_crate() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let written = new_model("my_model", folder.path()).expect("written");
+        let manifest = std::fs::read_to_string(written.join("Cargo.toml")).expect("read");
+        assert!(manifest.contains("name = \"my_model\""), "{manifest}");
+        assert!(manifest.contains(&format!("path = {:?}", env!("CARGO_MANIFEST_DIR"))));
+        let source = std::fs::read_to_string(written.join("src/main.rs")).expect("read");
+        assert!(source.contains("--model-crate my_model"), "{source}");
+        let again = new_model("my_model", folder.path()).expect_err("it is there");
+        assert!(matches!(again, ScaffoldError::Exists { .. }), "{again}");
     }
 
     #[test]

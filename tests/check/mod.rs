@@ -7,6 +7,7 @@ mod brute;
 mod corrupt;
 mod deadline;
 mod examples;
+mod id_pool_model;
 mod isolation;
 mod itself;
 mod lists;

@@ -20,8 +20,11 @@ use interlap::model::{Consistency, Kind, Model, Spec, serve};
 use interlap::process;
 use serde_json::Value as Json;
 
-#[path = "../../examples/id_pool_model/src/main.rs"]
-mod id_pool_model;
+use super::id_pool_model;
+
+/// What `interlap new model` writes.
+#[path = "../../ffi/templates/model.rs"]
+mod template;
 
 use super::agreement::{SMALL, Shares};
 use super::own::{ends, is_explained};
@@ -39,6 +42,7 @@ fn a_model_answers() {
     }
     let ended = match env::var(MODEL).as_deref() {
         Ok("id_pool") => id_pool_model::main(),
+        Ok("semaphore") => template::main(),
         Ok("map") => serve(FromJson { model: Map, family: Family::Map }),
         Ok("queue") => serve(FromJson { model: Queue, family: Family::Queue }),
         Ok("counter") => serve(Counter),

@@ -1,7 +1,6 @@
 //! Runs with a model in Rust, in a program of its own (`--model-crate`).
 
 use std::path::Path;
-use std::process::Command;
 
 use interlap::report::words::NOTHING_FOUND;
 use serde_json::json;
@@ -9,11 +8,6 @@ use serde_json::json;
 use super::tool::{Tool, data};
 use crate::check::program::program;
 use crate::exchange::omnilink_logs;
-
-/// The crate of `examples`.
-fn example() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/id_pool_model"))
-}
 
 #[test]
 fn a_bug_is_found_shown_and_replayed_and_what_is_right_is_not_accused() {
@@ -33,6 +27,16 @@ fn a_bug_is_found_shown_and_replayed_and_what_is_right_is_not_accused() {
     let trace = finding.join("trace.mpk");
     tool.check(&trace).expect(3, &["name it with --model-crate"]);
     tool.check(&trace).arg("--model-crate").arg(&model).expect(1, &["should be Some("]);
+}
+
+/// `a_crate_is_built` builds it.
+#[test]
+fn a_new_model_fits_a_new_adapter() {
+    let tool = Tool::new();
+    tool.call("new custom mine").expect(0, &["mine.cpp"]);
+    let model = program(tool.dir.path(), "semaphore");
+    let fuzz = tool.fuzz("mine.cpp").seed(1).rounds(400).arg("--model-crate").arg(model);
+    fuzz.expect(0, &[NOTHING_FOUND]);
 }
 
 #[test]
@@ -97,19 +101,13 @@ fn omnilinks_logs_of_any_specification_are_checked_by_the_model() {
 #[ignore = "compiles interlap's library again: make test-long"]
 fn a_crate_is_built() {
     let tool = Tool::new();
-    let copy = tool.path("id_pool_model");
-    let copied = Command::new("cp").arg("-r").arg(example()).arg(&copy).status();
-    assert!(copied.expect("cp").success());
-    let manifest = std::fs::read_to_string(copy.join("Cargo.toml")).expect("it is there");
-    let manifest = manifest.replace("../..", env!("CARGO_MANIFEST_DIR"));
-    std::fs::write(copy.join("Cargo.toml"), manifest).expect("room");
-    let fuzz = || {
-        let pool = tool.fuzz(data("custom/id_pool.cpp")).seed(1).rounds(400);
-        pool.args(["--model-crate", "id_pool_model"])
-    };
+    tool.call("new custom mine").expect(0, &["mine.cpp"]);
+    tool.call("new model my_model").expect(0, &["--model-crate ./my_model"]);
+    let fuzz = || tool.fuzz("mine.cpp").seed(1).rounds(400).args(["--model-crate", "my_model"]);
     fuzz().expect(0, &[NOTHING_FOUND]);
-    let mut source = std::fs::read_to_string(copy.join("src/main.rs")).expect("it is there");
-    source += "nonsense";
-    std::fs::write(copy.join("src/main.rs"), source).expect("room");
+    let source = tool.read("my_model/src/main.rs");
+    tool.write("my_model/src/main.rs", &source.replace("left - 1", "left"));
+    fuzz().expect(1, &["not-linearizable of", "the model it names does not fit it"]);
+    tool.write("my_model/src/main.rs", "nonsense");
     fuzz().expect(2, &["does not compile"]);
 }

@@ -80,7 +80,7 @@ pub enum Command {
     Show(Show),
     /// List the bundled targets and whether each can be built here
     Targets(Format),
-    /// Write a template adapter
+    /// Write a template adapter, or a template model
     #[command(after_help = NEW_EXAMPLES)]
     New(New),
     /// Report what this machine can do
@@ -136,8 +136,10 @@ const NEW_EXAMPLES: &str = "\
 Examples:
   interlap new queue my_queue       writes my_queue.cpp; then: interlap fuzz my_queue.cpp
   interlap new --c queue my_queue   writes my_queue.c, for headers that do not compile as C++
+  interlap new custom my_pool       for methods of any kind
+  interlap new model my_model       writes the crate my_model, for --model-crate
 Families: queue, stack, deque, set, range-set, map, register, priority-queue, counter, log, kv,
-store (transactions)";
+store (transactions), custom";
 
 #[derive(Args, Debug)]
 pub struct Fuzz {
@@ -478,9 +480,10 @@ pub struct Doctor {
 #[derive(Args, Debug)]
 pub struct New {
     /// Kind of structure: queue, stack, deque, set, range-set, map, register, priority-queue,
-    /// counter, log, kv, store (transactions)
+    /// counter, log, kv, store (transactions), custom (methods of any kind); or model, a crate for
+    /// --model-crate
     pub family: String,
-    /// Name of the target; the file is NAME.cpp, with --c NAME.c
+    /// Name of the target; the file is NAME.cpp, with --c NAME.c; of a model the folder NAME
     pub name: String,
     /// Write it in C
     #[arg(long)]

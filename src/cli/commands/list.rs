@@ -80,6 +80,15 @@ fn rows(target: &Listed) -> Vec<[String; 3]> {
 }
 
 pub fn new(args: &New, out: &mut Output) -> Result<Outcome> {
+    if args.family == scaffold::MODEL {
+        let path = scaffold::new_model(&args.name, &args.dir)?;
+        let path = path.display();
+        writeln!(out, "Wrote {path}, a model of what `interlap new custom` writes:\n");
+        writeln!(out, "  interlap new custom semaphore");
+        writeln!(out, "  interlap fuzz semaphore.cpp --model-crate {path}\n");
+        writeln!(out, "Then put your calls and your model in the place of those in src/main.rs.");
+        return Ok(Outcome::NothingFound);
+    }
     let language = if args.c { Language::C } else { Language::Cpp };
     let path = scaffold::new_adapter(language, &args.family, &args.name, &args.dir)?;
     let path = path.display();

@@ -1,5 +1,5 @@
-//! What a pool of four ids must answer, which hands out the one that was released last:
-//! `interlap fuzz tests/data/custom/id_pool.cpp --model-crate examples/id_pool_model`
+//! A model of `tests/data/custom/id_pool.cpp` in a program of its own: a pool of four ids, which
+//! hands out the one that was released last.
 
 use std::process::ExitCode;
 
