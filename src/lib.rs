@@ -28,6 +28,7 @@ pub mod process;
 pub mod report;
 #[cfg(feature = "fuzzer")]
 pub mod schedule;
+pub mod serve;
 #[cfg(feature = "fuzzer")]
 pub mod shrink;
 #[cfg(feature = "fuzzer")]

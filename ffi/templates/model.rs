@@ -6,7 +6,8 @@
 use std::process::ExitCode;
 
 use interlap::core::recorder::Answered;
-use interlap::model::{Model, serve};
+use interlap::model::Model;
+use interlap::serve::serve;
 use serde::Deserialize;
 
 // Replace from here. These are the methods of the adapter that `interlap new custom` writes.

@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 use std::fmt::Debug;
 
 use super::consistency;
-use super::data::own::{failure, own};
+use super::data::own::{failure, judged, own};
 use super::data::scope::{is_stream, refuse};
 use super::data::values::{AddedTwice, Values};
 use super::exact::removals::{Broken, any_bulk, any_open};
@@ -54,7 +54,7 @@ fn checker(spec: &Spec) -> Checker {
             Decides(|case| keyed::check(case.history, case.spec, case.limits))
         }
         Kind::RangeSet => DecidesSome(range_set_verdict),
-        Kind::Own => DecidesSome(|_| None),
+        Kind::Own => DecidesSome(|case| judged(case.history, case.spec, case.limits)),
         Kind::Itself | Kind::Class => {
             Decides(|case| itself::check(case.history, case.spec, case.limits))
         }

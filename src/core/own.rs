@@ -82,12 +82,20 @@ pub struct Own {
     pub strings: Interner,
     /// By operation, where all concern independent parts of the object: the number of the part.
     parts: Vec<i64>,
+    /// Where a program has the model: its process, and by operation the number by which that knows
+    /// it.
+    pub process: Option<(Arc<dyn Any + Send + Sync>, Vec<u32>)>,
 }
 
 impl Own {
     /// Whether the object has independent parts.
     pub fn has_parts(&self) -> bool {
         !self.parts.is_empty()
+    }
+
+    /// The number by which the program of the model knows an operation.
+    pub fn asked(&self, operation: i64) -> Option<u32> {
+        self.process.as_ref()?.1.get(place(operation)).copied()
     }
 
     /// The part of the object that an operation concerns, if there are independent ones.
@@ -221,7 +229,7 @@ where
         own.push(entry).expect("the journal held the same rules");
     }
     let model = Arc::new(Numbered { model, operations });
-    history.own = Some(Arc::new(Own { model, name, strings, parts }));
+    history.own = Some(Arc::new(Own { model, name, strings, parts, process: None }));
     history
 }
 

@@ -19,8 +19,6 @@
 //! - `program`: A user's model that is a program of its own, as a [`Spec`](super::Spec) names it.
 //! - `sequence`: Sequential objects for the models fifo, lifo and deque, and for these relaxed:
 //!   value sequences.
-//! - `serve`: The program of a model: what the `main` of a crate that is named by `--model-crate`
-//!   calls.
 //! - `stream`: Sequential object for streams of S2: conditional appends and reads of the whole
 //!   stream.
 //! - `text`: Sequential object for the model kv: a string under each key, with get, put and append.
@@ -38,7 +36,6 @@ mod ordered;
 mod producers;
 pub mod program;
 mod sequence;
-pub mod serve;
 mod stream;
 mod text;
 mod weaker;
@@ -63,7 +60,6 @@ pub use object::{Call, Expect, Expected, added, removed_max, taken_up_to};
 pub use ordered::{OrderedSet, bounds};
 pub use producers::Producers;
 pub use sequence::{Relaxed, Sequence};
-pub use serve::serve;
 pub use stream::{Stream, StreamState};
 pub use text::{Text, TextCell, Texts};
 

@@ -5,9 +5,10 @@ use std::fmt::{self, Debug, Formatter};
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::core::history::History;
+use crate::core::history::{History, OperationId};
 use crate::core::interner::Interner;
 use crate::core::journal::Journal;
 use crate::core::recorder::Answered;
@@ -37,8 +38,47 @@ pub trait Running: Send + Sync {
     /// Why the model cannot judge it.
     fn own_history(&self, history: &History, strings: &Interner) -> Result<History, String>;
 
+    /// What the program makes of a history of the model's own operations, if it still answers.
+    /// `goes_on` says whether anybody still waits for that.
+    fn judge(&self, own: &History, bounds: &Bounds, goes_on: &dyn Fn() -> bool) -> Option<Judged>;
+
     /// Why the program answers no more, if so. What was decided by it since then says nothing.
     fn failure(&self) -> Option<String>;
+}
+
+/// What a program may spend on a history.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Bounds {
+    pub configurations: usize,
+    pub steps: u64,
+    pub memory: usize,
+    pub jobs: usize,
+    /// None: as long as it takes.
+    pub milliseconds: Option<u64>,
+}
+
+/// What a program makes of a history.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Judged {
+    Linearizable,
+    /// No order has the answer of the first, of those under way when it came.
+    Unexplained(OperationId, Vec<OperationId>),
+    /// The object is not empty at the end.
+    NotEmpty,
+    GaveUp(GaveUp),
+}
+
+/// Which of the bounds it reached.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GaveUp {
+    /// So many steps may be open at once.
+    Open(usize),
+    Configurations,
+    Steps,
+    Memory,
+    Time,
 }
 
 /// All that were named.

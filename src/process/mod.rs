@@ -3,8 +3,7 @@
 //! - `descent`: Tells whether a process was started by this one, or by a process that it started.
 //! - `fault/`: A fault: the target ended its process, hangs, or was stopped by the controlled
 //!   engine.
-//! - `model`: Programs of users' models: how one is built and started, and asked (`model::serve`
-//!   answers).
+//! - `model`: Programs of users' models: how one is built and started, and asked (`serve` answers).
 //! - `rr/`: The recorder rr: its command lines, recordings and replays.
 //! - `supervise/`: Supervises a harness process and reports everything that happens to it as
 //!   events.

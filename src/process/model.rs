@@ -1,4 +1,4 @@
-//! Programs of users' models: how one is built and started, and asked (`model::serve` answers).
+//! Programs of users' models: how one is built and started, and asked (`serve` answers).
 //! What it said is kept, so that of equal operations and states it is asked once.
 
 use std::collections::HashMap;
@@ -17,19 +17,23 @@ use anyhow::{Context, Result, bail};
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 
-use crate::core::history::{History, NEVER, Operation};
+use crate::core::history::{History, NEVER, Operation, OperationId};
 use crate::core::interner::Interner;
 use crate::core::journal::Journal;
 use crate::core::own;
 use crate::core::recorder::Answered;
 use crate::exchange::calls;
 use crate::model::Model;
-use crate::model::program::{Calls, Program, Running};
-use crate::model::serve::{Described, Question, Reply, SOCKET, VERSION};
+use crate::model::program::{Bounds, Calls, GaveUp, Judged, Program, Running};
+use crate::serve::{Described, Question, Reply, SOCKET, VERSION};
 
 /// How long a program may take to begin, and for an answer.
 const BEGIN_MAX: Duration = Duration::from_secs(30);
 const ANSWER_MAX: Duration = Duration::from_secs(10);
+/// How long a program may first look at a history, in milliseconds.
+const SLICE_FIRST: u64 = 4_000;
+/// How often it is asked whether to wait longer.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Steps from states that are kept. One that knows more is replaced by a new one, so that neither
 /// grows without end.
@@ -120,6 +124,11 @@ struct Spoken {
 }
 
 impl Spoken {
+    /// The numbers of the operation's steps.
+    fn steps(&self) -> std::ops::Range<u32> {
+        self.whole.first..self.whole.first + self.whole.steps
+    }
+
     /// The number of the step, and its place among those of the operation.
     fn step(&self) -> (u32, usize) {
         let step = self.step.unwrap_or(self.whole.first);
@@ -154,16 +163,20 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Running for Served {
     fn own(&self, calls: &Calls) -> Result<History, String> {
         let remote = Remote(self.session().map_err(|error| format!("{error:#}"))?);
-        let mut journal = Journal::default();
+        let (mut journal, mut numbers) = (Journal::default(), Vec::new());
         (journal.drained, journal.annotations) = (calls.drained, calls.annotations.clone());
         for (id, timed) in calls.operations() {
             let Answered { call, answer } = timed.operation.clone();
             let end = (timed.end != NEVER).then_some(timed.end);
             let spoken = remote.0.operation(call, answer);
+            numbers.extend(spoken.steps());
             let pushed = journal.push(calls.client(id), spoken, timed.start, end);
             pushed.expect("as it was");
         }
-        Ok(own::named(&journal, remote.clone(), remote.0.name.clone()))
+        let mut history = own::named(&journal, remote.clone(), remote.0.name.clone());
+        let own = history.own.as_mut().and_then(Arc::get_mut).expect("nobody else has it");
+        own.process = Some((remote.0.clone(), numbers));
+        Ok(history)
     }
 
     fn own_history(&self, history: &History, strings: &Interner) -> Result<History, String> {
@@ -187,6 +200,23 @@ impl Running for Served {
             own.threads.push(made);
         }
         Ok(own)
+    }
+
+    fn judge(
+        &self,
+        history: &History,
+        bounds: &Bounds,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Option<Judged> {
+        let own = history.own.as_ref()?;
+        let operation = |id: OperationId| {
+            let Operation { start, end, .. } = *history.operation(id);
+            let step = own.asked(*history.args(id).first()?)?;
+            Some((id.thread, step, start, (end != NEVER).then_some(end)))
+        };
+        let operations = history.ids().map(operation).collect::<Option<Vec<_>>>()?;
+        let session = own.process.as_ref()?.0.clone().downcast::<Session>().ok()?;
+        session.judge(operations, history.drained, bounds, goes_on)
     }
 
     fn failure(&self) -> Option<String> {
@@ -223,8 +253,8 @@ impl Session {
         let child = command.spawn().with_context(|| format!("cannot start the model {shown}"))?;
         let mut process = Process(child);
         let stream = accept(&listener, &mut process.0)
-            .with_context(|| format!("the model {shown} must call interlap::model::serve"))?;
-        stream.set_read_timeout(Some(ANSWER_MAX))?;
+            .with_context(|| format!("the model {shown} must call interlap::serve::serve"))?;
+        stream.set_read_timeout(Some(LOOK_EVERY))?;
         let mut talk = Talk {
             process,
             stream: BufReader::new(stream),
@@ -232,7 +262,7 @@ impl Session {
             steps: Vec::new(),
             next: FxHashMap::default(),
         };
-        match talk.hear().map_err(anyhow::Error::msg)? {
+        match talk.hear(&|waited| waited < ANSWER_MAX).map_err(anyhow::Error::msg)? {
             Reply::Hello { version: VERSION, model } => Ok(Arc::new(Session {
                 talk: Mutex::new(talk),
                 name: model,
@@ -296,13 +326,51 @@ impl Session {
         self.ask(&mut locked(&self.talk), &line_of(&question), "")
     }
 
+    /// What the model makes of a whole history. It is given ever more time, so that a step that
+    /// does not come back is told from a search that takes long.
+    fn judge(
+        &self,
+        operations: Vec<(u32, u32, u64, Option<u64>)>,
+        drained: bool,
+        bounds: &Bounds,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Option<Judged> {
+        let mut left = bounds.milliseconds;
+        let mut slice = SLICE_FIRST;
+        loop {
+            let most = left.map_or(slice, |left| left.min(slice));
+            let bounds = Bounds { milliseconds: Some(most), ..bounds.clone() };
+            let question = Question::Judge { operations: operations.clone(), drained, bounds };
+            let longest = Duration::from_millis(most) + ANSWER_MAX;
+            let waits = |waited: Duration| goes_on() && waited < longest;
+            let reply = self.ask_while(&mut locked(&self.talk), &line_of(&question), "", &waits)?;
+            let Reply::Judged(judged) = reply else { return None };
+            left = left.map(|left| left - most);
+            if judged != Judged::GaveUp(GaveUp::Time) || left == Some(0) {
+                return Some(judged);
+            }
+            slice *= 2;
+        }
+    }
+
     /// The reply, if the model has one; `of` is the operation that it is about.
     fn ask(&self, talk: &mut Talk, line: &[u8], of: &str) -> Option<Reply> {
+        self.ask_while(talk, line, of, &|waited| waited < ANSWER_MAX)
+    }
+
+    /// The same; `waits` says whether to wait longer, after this time.
+    fn ask_while(
+        &self,
+        talk: &mut Talk,
+        line: &[u8],
+        of: &str,
+        waits: &dyn Fn(Duration) -> bool,
+    ) -> Option<Reply> {
         if self.failed.get().is_some() {
             return None;
         }
         let said = talk.stream.get_ref().write_all(line).map_err(|error| talk.ended(&error));
-        let why = match said.and_then(|()| talk.hear()) {
+        let why = match said.and_then(|()| talk.hear(waits)) {
             Ok(Reply::Failed(why)) => why,
             Ok(reply) => return Some(reply),
             Err(why) => why,
@@ -316,15 +384,23 @@ impl Session {
 }
 
 impl Talk {
-    fn hear(&mut self) -> Result<Reply, String> {
-        let mut line = Vec::new();
-        match self.stream.read_until(b'\n', &mut line) {
-            Ok(0) => Err(self.ended(&"it closed its socket")),
-            Ok(_) => serde_json::from_slice(&line).map_err(|error| self.ended(&error)),
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                Err(format!("the model gave no answer for {} s", ANSWER_MAX.as_secs()))
-            }
-            Err(error) => Err(self.ended(&error)),
+    fn hear(&mut self, waits: &dyn Fn(Duration) -> bool) -> Result<Reply, String> {
+        let (begun, mut line) = (Instant::now(), Vec::new());
+        loop {
+            let read = self.stream.read_until(b'\n', &mut line);
+            let is_late = |error: &std::io::Error| {
+                matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+            };
+            return match read {
+                Ok(0) => Err(self.ended(&"it closed its socket")),
+                Ok(_) => serde_json::from_slice(&line).map_err(|error| self.ended(&error)),
+                // What has come of the line is kept.
+                Err(error) if is_late(&error) && waits(begun.elapsed()) => continue,
+                Err(error) if is_late(&error) => {
+                    Err(format!("the model gave no answer for {} s", begun.elapsed().as_secs()))
+                }
+                Err(error) => Err(self.ended(&error)),
+            };
         }
     }
 

@@ -4,7 +4,8 @@
 use std::process::ExitCode;
 
 use interlap::core::recorder::Answered;
-use interlap::model::{Model, serve};
+use interlap::model::Model;
+use interlap::serve::serve;
 use serde::Deserialize;
 
 /// The methods: `std::optional<int> acquire()` and `void release(unsigned id)`.

@@ -15,9 +15,9 @@ use interlap::core::interner::Interner;
 use interlap::core::operation::{Family, Op, Status};
 use interlap::core::recorder::Answered;
 use interlap::model::program::Program;
-use interlap::model::serve::SOCKET;
-use interlap::model::{Consistency, Kind, Model, Spec, serve};
+use interlap::model::{Consistency, Kind, Model, Spec};
 use interlap::process;
+use interlap::serve::{SOCKET, serve};
 use serde_json::Value as Json;
 
 use super::id_pool_model;
@@ -251,10 +251,10 @@ where
             (interlap::core::own::history(&journal, model.clone()), Spec::new(Kind::Own));
         let shown = partials(&history, &remote, &witness.operations, &limits);
         let named = |id: OperationId| OperationId { thread: journal.client(id), index: id.index };
-        let Verdict::Violation(witness) = check(&own, &of_own, &limits) else {
-            panic!("{history:?}")
-        };
-        let wanted = partials(&own, &of_own, &witness.operations, &limits);
+        // The library may say which of several keys is wrong in another order.
+        let of_journal = |id: &OperationId| own.ids().find(|own| named(*own) == *id);
+        let witness: Vec<OperationId> = witness.operations.iter().filter_map(of_journal).collect();
+        let wanted = partials(&own, &of_own, &witness, &limits);
         let ends_of = |found: Result<_, _>, name: &dyn Fn(OperationId) -> OperationId| {
             found.map_or(BTreeSet::new(), |found| ends(&found, name))
         };
@@ -310,7 +310,7 @@ fn a_model_that_fails_decides_nothing() {
 #[test]
 #[ignore = "waits for 10 s: make test-long"]
 fn a_model_that_does_not_come_back_decides_nothing() {
-    fails("endless", "no answer for 10 s");
+    fails("endless", "the model gave no answer for ");
 }
 
 #[test]

@@ -48,8 +48,8 @@ fn what_a_model_lacks_or_does_wrong_ends_the_run() {
     let model = program(tool.dir.path(), "id_pool");
     with("ms_queue", &model).expect(2, &["the model does not know the call"]);
     let bad = program(tool.dir.path(), "panic");
-    with("ms_queue", &bad).expect(2, &["the model panicked at ", "no more ids (asked about "]);
-    with("ms_queue", Path::new("/bin/true")).expect(2, &["must call interlap::model::serve"]);
+    with("ms_queue", &bad).expect(2, &["the model panicked at ", "no more ids"]);
+    with("ms_queue", Path::new("/bin/true")).expect(2, &["must call interlap::serve::serve"]);
     with("ms_queue", Path::new("nowhere")).expect(2, &["--model-crate nowhere"]);
     let two = tool.fuzz("ms_queue").with("--model fifo --model-crate").arg(&model);
     two.expect(2, &["names a model, and so does --model-crate"]);

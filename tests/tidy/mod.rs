@@ -13,9 +13,10 @@ const FUNCTION_LINES_MAX: usize = 70;
 const FILE_LINES_MAX: usize = 600;
 
 /// The rooms of `src`. Each may name those before it, and no other.
-const ROOMS: [&str; 18] = [
-    "core", "model", "check", "view", "schedule", "trace", "exchange", "adapter", "binary",
-    "process", "finding", "fuzz", "explain", "shrink", "campaign", "report", "export", "cli",
+const ROOMS: [&str; 19] = [
+    "core", "model", "check", "view", "serve", "schedule", "trace", "exchange", "adapter",
+    "binary", "process", "finding", "fuzz", "explain", "shrink", "campaign", "report", "export",
+    "cli",
 ];
 
 /// The rooms that the harness may name: what main program and harness must agree on.

@@ -2,10 +2,15 @@
 //! own operations.
 
 use std::borrow::Cow;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
 
-use crate::check::undecided::Undecided;
+use crate::check::search::history::{left_over, unexplained};
+use crate::check::undecided::{Exhausted, Undecided};
+use crate::check::verdict::{Limits, Verdict};
 use crate::core::history::History;
 use crate::core::interner::Interner;
+use crate::model::program::{Bounds, GaveUp, Judged};
 use crate::model::{Kind, Spec};
 
 /// The history that is judged under `spec`, with the same ids of operations.
@@ -20,6 +25,33 @@ pub fn own<'h>(history: &'h History, spec: &Spec) -> Result<Cow<'h, History>, Un
     let running = running.ok_or(Undecided::NoModelProgram)?;
     let own = running.own_history(history, &Interner::default());
     own.map(Cow::Owned).map_err(Undecided::OfModelProgram)
+}
+
+/// What the program of the model makes of the history, if one has the model: it need not be asked
+/// about each step then.
+pub fn judged(history: &History, spec: &Spec, limits: &Limits) -> Option<Verdict> {
+    let running = spec.program.and_then(|program| program.running())?;
+    let left = limits.deadline.map(|end| end.saturating_duration_since(Instant::now()));
+    let bounds = Bounds {
+        configurations: limits.configurations_max,
+        steps: limits.steps_max,
+        memory: limits.memory_max,
+        jobs: limits.jobs,
+        milliseconds: left.map(|left| left.as_millis() as u64),
+    };
+    let is_cancelled = || limits.cancelled.as_ref().is_some_and(|of| of.load(Ordering::Relaxed));
+    Some(match running.judge(history, &bounds, &|| !is_cancelled())? {
+        Judged::Linearizable => Verdict::Consistent,
+        Judged::Unexplained(failed, others) => Verdict::Violation(unexplained(failed, others)),
+        Judged::NotEmpty => Verdict::Violation(left_over(history)),
+        Judged::GaveUp(why) => Verdict::Inconclusive(Undecided::Exhausted(match why {
+            GaveUp::Open(most) => Exhausted::Open(most),
+            GaveUp::Configurations => Exhausted::Configurations(limits.configurations_max),
+            GaveUp::Steps => Exhausted::Steps(limits.steps_max),
+            GaveUp::Memory => Exhausted::Memory(limits.memory_max),
+            GaveUp::Time => Exhausted::Deadline,
+        })),
+    })
 }
 
 /// Why what was decided under `spec` says nothing, if so.

@@ -1,6 +1,8 @@
 //! Checks rounds and what faults left of one, and counts them. A round that the harness has judged,
 //! too, shows whether its memory can be trusted.
 
+use std::sync::atomic::Ordering;
+
 use anyhow::{Context, Result, bail};
 
 use super::{Message, Sighting, Worker};
@@ -62,7 +64,12 @@ impl Worker<'_> {
         let counts = &mut self.counts;
         let witness = match verdict {
             Verdict::Consistent => return Ok(agrees),
-            Verdict::Inconclusive(Undecided::OfModelProgram(why)) => bail!("{why}"),
+            // One that was stopped has not answered.
+            Verdict::Inconclusive(Undecided::OfModelProgram(why))
+                if !self.options.stop.load(Ordering::Relaxed) =>
+            {
+                bail!("{why}")
+            }
             Verdict::Inconclusive(reason) => {
                 counts.count_undecided(is_warm_up, reason);
                 return Ok(agrees);

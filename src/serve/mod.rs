@@ -11,13 +11,18 @@ use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::Model;
+use crate::check::{Exhausted, Explanation, Limits, OfSearch, Undecided, Verdict, Witness, check};
+use crate::core::history::OperationId;
+use crate::core::journal::Journal;
 use crate::core::recorder::Answered;
+use crate::model::Model;
+use crate::model::program::{Bounds, GaveUp, Judged};
 
 /// The variable of the environment that has the path of the socket.
 pub const SOCKET: &str = "INTERLAP_MODEL_SOCKET";
@@ -42,6 +47,13 @@ pub enum Question {
         step: u32,
     },
     Describe(u32),
+    /// Whether some order explains these operations, each by client, first step, start and end; and
+    /// leaves the object empty, if it was.
+    Judge {
+        operations: Vec<(u32, u32, u64, Option<u64>)>,
+        drained: bool,
+        bounds: Bounds,
+    },
 }
 
 /// What a model answers.
@@ -57,6 +69,7 @@ pub enum Reply {
     States(Vec<u32>),
     Is(bool),
     Text(Option<String>),
+    Judged(Judged),
     /// The model cannot answer: it panicked, or knows no such operation.
     Failed(String),
 }
@@ -82,7 +95,8 @@ pub struct Described {
 ///
 /// ```no_run
 /// use interlap::core::recorder::Answered;
-/// use interlap::model::{Model, serve};
+/// use interlap::model::Model;
+/// use interlap::serve::serve;
 /// use serde::Deserialize;
 ///
 /// /// The methods `bool try_acquire()` and `void release()`.
@@ -118,9 +132,9 @@ pub struct Described {
 /// ```
 pub fn serve<C, A, M>(model: M) -> ExitCode
 where
-    C: Clone + Debug + DeserializeOwned,
-    A: Clone + Debug + DeserializeOwned,
-    M: Model<Answered<C, A>>,
+    C: Clone + Debug + DeserializeOwned + Sync,
+    A: Clone + Debug + DeserializeOwned + Sync,
+    M: Model<Answered<C, A>> + Sync,
 {
     let Some(socket) = env::var_os(SOCKET) else {
         eprintln!(
@@ -145,18 +159,21 @@ where
 {
     model: M,
     steps: Vec<O>,
+    /// Operations by their first steps.
+    wholes: HashMap<u32, O>,
     states: Vec<M::State>,
     numbers: HashMap<M::State, u32>,
 }
 
 impl<C, A, M> Served<Answered<C, A>, M>
 where
-    C: Clone + Debug + DeserializeOwned,
-    A: Clone + Debug + DeserializeOwned,
-    M: Model<Answered<C, A>>,
+    C: Clone + Debug + DeserializeOwned + Sync,
+    A: Clone + Debug + DeserializeOwned + Sync,
+    M: Model<Answered<C, A>> + Sync,
 {
     fn new(model: M) -> Served<Answered<C, A>, M> {
-        Served { model, steps: Vec::new(), states: Vec::new(), numbers: HashMap::new() }
+        let (steps, wholes) = (Vec::new(), HashMap::new());
+        Served { model, steps, wholes, states: Vec::new(), numbers: HashMap::new() }
     }
 
     fn answer_all(&mut self, stream: &UnixStream) -> io::Result<()> {
@@ -196,6 +213,15 @@ where
                 let (state, step) = (&self.states[state as usize], &self.steps[step as usize]);
                 Reply::Text(self.model.right_answer(state, step))
             }
+            Question::Judge { operations, drained, bounds } => {
+                let mut journal = Journal::default();
+                journal.drained = drained;
+                for (client, step, start, end) in operations {
+                    let whole = self.wholes[&step].clone();
+                    journal.push(client, whole, start, end).expect("as it was recorded");
+                }
+                Reply::Judged(judge(&journal, &self.model, &bounds))
+            }
             Question::Describe(state) => {
                 Reply::Text(Some(self.model.describe_state(&self.states[state as usize])))
             }
@@ -230,12 +256,51 @@ where
         self.model.split(&whole, &mut steps);
         let (text, part) = (self.model.describe(&whole), part(&self.model, &whole));
         if steps.is_empty() {
-            steps.push(whole);
+            steps.push(whole.clone());
         }
+        self.wholes.insert(self.steps.len() as u32, whole);
         let reads = steps.iter().map(|step| self.model.reads(step)).collect();
         let (first, count) = (self.steps.len() as u32, steps.len() as u32);
         self.steps.append(&mut steps);
         Reply::Operation(Described { first, steps: count, part, reads, text })
+    }
+}
+
+fn judge<O: Clone + Debug + Sync, M: Model<O> + Sync>(
+    journal: &Journal<O>,
+    model: &M,
+    bounds: &Bounds,
+) -> Judged {
+    let most = bounds.milliseconds.map(Duration::from_millis);
+    let limits = Limits {
+        configurations_max: bounds.configurations,
+        steps_max: bounds.steps,
+        memory_max: bounds.memory,
+        jobs: bounds.jobs,
+        cancelled: None,
+        deadline: most.map(|most| Instant::now() + most),
+    };
+    // By the clients, which are the threads of the history that is judged.
+    let named = |id: OperationId| OperationId { thread: journal.client(id), ..id };
+    match check(journal, model, &limits) {
+        Verdict::Consistent => Judged::Linearizable,
+        Verdict::Violation(Witness { explanation, operations, .. }) => {
+            let mut operations: Vec<OperationId> = operations.into_iter().map(named).collect();
+            match (*explanation, operations.pop()) {
+                (Explanation::Search(OfSearch::ModelNotEmpty(_)), _) | (_, None) => {
+                    Judged::NotEmpty
+                }
+                (_, Some(failed)) => Judged::Unexplained(failed, operations),
+            }
+        }
+        Verdict::Inconclusive(Undecided::Exhausted(why)) => Judged::GaveUp(match why {
+            Exhausted::Open(most) => GaveUp::Open(most),
+            Exhausted::Configurations(_) => GaveUp::Configurations,
+            Exhausted::Steps(_) => GaveUp::Steps,
+            Exhausted::Memory(_) => GaveUp::Memory,
+            Exhausted::Cancelled | Exhausted::Deadline => GaveUp::Time,
+        }),
+        Verdict::Inconclusive(_) => Judged::GaveUp(GaveUp::Time),
     }
 }
 
