@@ -64,8 +64,9 @@ pub enum Judged {
     Linearizable,
     /// No order has the answer of the first, of those under way when it came.
     Unexplained(OperationId, Vec<OperationId>),
-    /// The object is not empty at the end.
-    NotEmpty,
+    /// After this, the last, the object is not empty. The first few states that it may be in, and
+    /// whether there are more.
+    NotEmpty(OperationId, Vec<String>, bool),
     GaveUp(GaveUp),
 }
 

@@ -30,13 +30,15 @@ use crate::serve::{Described, Question, Reply, SOCKET, VERSION};
 /// How long a program may take to begin, and for an answer.
 const BEGIN_MAX: Duration = Duration::from_secs(30);
 const ANSWER_MAX: Duration = Duration::from_secs(10);
+/// How long a program that no longer talks may take to end.
+const END_MAX: Duration = Duration::from_secs(1);
 /// How long a program may first look at a history, in milliseconds.
 const SLICE_FIRST: u64 = 4_000;
 /// How often it is asked whether to wait longer.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Steps from states that are kept. One that knows more is replaced by a new one, so that neither
-/// grows without end.
+/// Operations, and steps from states, that are kept. A process that knows more is replaced by a new
+/// one, so that nothing grows without end.
 const KEPT_MAX: usize = 1 << 20;
 
 /// Builds the program that a model names, if it is the folder of a crate, and starts it.
@@ -52,23 +54,22 @@ pub fn start(program: &'static Program) -> Result<()> {
         build(path)?;
     }
     let failed = Arc::default();
-    let session = Mutex::new(Session::start(path, &failed)?);
-    program.runs_as(Arc::new(Served { program, session, failed }));
+    let sessions = Mutex::new(vec![Session::start(path, &failed)?]);
+    program.runs_as(Arc::new(Served { program, sessions, failed }));
     Ok(())
 }
 
 /// Not optimized unless the crate says so: to optimize interlap's library takes a minute, and what
 /// a model says is asked once.
-fn cargo(command: &str, folder: &Path) -> Command {
+fn cargo(command: &[&str], folder: &Path) -> Command {
     let mut cargo = Command::new("cargo");
-    cargo.args([command, "--quiet", "--manifest-path"]);
-    cargo.arg(folder.join("Cargo.toml"));
+    cargo.args(command).arg("--manifest-path").arg(folder.join("Cargo.toml"));
     cargo
 }
 
 fn build(folder: &Path) -> Result<()> {
     let shown = folder.display();
-    let mut cargo = cargo("build", folder);
+    let mut cargo = cargo(&["build"], folder);
     let status = cargo.stdout(Stdio::null()).status().with_context(|| {
         format!("cannot run cargo, which builds the model in {shown}: https://rustup.rs has it")
     })?;
@@ -78,10 +79,10 @@ fn build(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A program that runs, or its successors.
+/// A program that runs, as often as it is asked at once.
 struct Served {
     program: &'static Program,
-    session: Mutex<Arc<Session>>,
+    sessions: Mutex<Vec<Arc<Session>>>,
     failed: Arc<OnceLock<String>>,
 }
 
@@ -225,13 +226,24 @@ impl Running for Served {
 }
 
 impl Served {
-    /// The process, or a new one where that knows too much.
+    /// A process that nobody asks now, or any if there are as many as processors.
     fn session(&self) -> Result<Arc<Session>> {
-        let mut session = locked(&self.session);
-        if locked(&session.talk).next.len() > KEPT_MAX {
-            *session = Session::start(Path::new(self.program.path()), &self.failed)?;
+        let start = || Session::start(Path::new(self.program.path()), &self.failed);
+        let mut sessions = locked(&self.sessions);
+        let free = sessions.iter().position(|session| session.talk.try_lock().is_ok());
+        let most = std::thread::available_parallelism().map_or(1, usize::from);
+        let at = match free {
+            None if sessions.len() < most => {
+                sessions.push(start()?);
+                sessions.len() - 1
+            }
+            free => free.unwrap_or(0),
+        };
+        // One that knows too much goes when the last of its histories does.
+        if locked(&sessions[at].talk).is_full() {
+            sessions[at] = start()?;
         }
-        Ok(session.clone())
+        Ok(sessions[at].clone())
     }
 }
 
@@ -242,7 +254,7 @@ impl Session {
         let socket = folder.path().join("model");
         let listener = UnixListener::bind(&socket).context("cannot make a socket")?;
         let mut command = match path.is_dir() {
-            true => cargo("run", path),
+            true => cargo(&["run", "--quiet"], path),
             false => Command::new(path),
         };
         // Standard output is interlap's own.
@@ -384,6 +396,10 @@ impl Session {
 }
 
 impl Talk {
+    fn is_full(&self) -> bool {
+        self.next.len() + self.steps.len() > KEPT_MAX
+    }
+
     fn hear(&mut self, waits: &dyn Fn(Duration) -> bool) -> Result<Reply, String> {
         let (begun, mut line) = (Instant::now(), Vec::new());
         loop {
@@ -406,10 +422,14 @@ impl Talk {
 
     /// That the process is gone.
     fn ended(&mut self, error: &dyn fmt::Display) -> String {
-        match self.process.0.wait() {
-            Ok(status) => format!("the program of the model ended ({status})"),
-            Err(_) => format!("the program of the model ended ({error})"),
+        let begun = Instant::now();
+        while begun.elapsed() < END_MAX {
+            if let Ok(Some(status)) = self.process.0.try_wait() {
+                return format!("the program of the model ended ({status})");
+            }
+            std::thread::sleep(Duration::from_millis(2));
         }
+        format!("the program of the model cannot be talked to ({error})")
     }
 }
 

@@ -286,11 +286,12 @@ fn judge<O: Clone + Debug + Sync, M: Model<O> + Sync>(
         Verdict::Consistent => Judged::Linearizable,
         Verdict::Violation(Witness { explanation, operations, .. }) => {
             let mut operations: Vec<OperationId> = operations.into_iter().map(named).collect();
-            match (*explanation, operations.pop()) {
-                (Explanation::Search(OfSearch::ModelNotEmpty(_)), _) | (_, None) => {
-                    Judged::NotEmpty
+            let last = operations.pop().expect("a witness has operations");
+            match *explanation {
+                Explanation::Search(OfSearch::ModelNotEmpty(states)) => {
+                    Judged::NotEmpty(last, states.described, states.are_more)
                 }
-                (_, Some(failed)) => Judged::Unexplained(failed, operations),
+                _ => Judged::Unexplained(last, operations),
             }
         }
         Verdict::Inconclusive(Undecided::Exhausted(why)) => Judged::GaveUp(match why {

@@ -9,8 +9,10 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use interlap::check::{Limits, Undecided, Verdict, check, order, partials, search_trace};
-use interlap::core::history::{History, OperationId};
+use interlap::check::{
+    Explanation, Limits, OfSearch, Undecided, Verdict, check, order, partials, search_trace,
+};
+use interlap::core::history::{Entry, History, OperationId};
 use interlap::core::interner::Interner;
 use interlap::core::operation::{Family, Op, Status};
 use interlap::core::recorder::Answered;
@@ -276,13 +278,29 @@ fn of_several_steps_a_program_says_what_the_library_does() {
     compare(Queue, "queue", "fifo", shape, 2_000);
 }
 
+#[test]
+fn what_is_left_at_the_end_is_told_in_the_models_words() {
+    let folder = tempfile::tempdir().expect("temp folder");
+    let spec = started(folder.path(), "queue");
+    let mut history = History { drained: true, ..History::default() };
+    let (op, status) = (Op::Enqueue, Status::Ok);
+    let entry = Entry { op, status, start: 1, end: 2, args: &[7], results: &[] };
+    history.push(3, entry).expect("a call");
+    let Verdict::Violation(witness) = check(&history, &spec, &Limits::default()) else {
+        panic!("the queue holds 7")
+    };
+    let Explanation::Search(OfSearch::ModelNotEmpty(states)) = *witness.explanation else {
+        panic!("{witness:?}")
+    };
+    assert_eq!((witness.rule, &states.described[..]), ("lost", &["[7]".to_string()][..]));
+    assert_eq!(witness.operations, [OperationId { thread: 0, index: 0 }]);
+}
+
 fn one_call() -> History {
     let mut history = History::default();
-    history.threads.push(interlap::core::history::Thread::new(0));
     let (op, status) = (Op::Dequeue, Status::Empty);
-    let entry =
-        interlap::core::history::Entry { op, status, start: 1, end: 2, args: &[], results: &[] };
-    history.threads[0].push(entry).expect("a call");
+    let entry = Entry { op, status, start: 1, end: 2, args: &[], results: &[] };
+    history.push(0, entry).expect("a call");
     history
 }
 

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use crate::check::search::history::{left_over, unexplained};
+use crate::check::explanation::{Explanation, OfSearch, States};
+use crate::check::search::history::unexplained;
 use crate::check::undecided::{Exhausted, Undecided};
-use crate::check::verdict::{Limits, Verdict};
+use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::History;
 use crate::core::interner::Interner;
 use crate::model::program::{Bounds, GaveUp, Judged};
@@ -43,7 +44,11 @@ pub fn judged(history: &History, spec: &Spec, limits: &Limits) -> Option<Verdict
     Some(match running.judge(history, &bounds, &|| !is_cancelled())? {
         Judged::Linearizable => Verdict::Consistent,
         Judged::Unexplained(failed, others) => Verdict::Violation(unexplained(failed, others)),
-        Judged::NotEmpty => Verdict::Violation(left_over(history)),
+        Judged::NotEmpty(last, described, are_more) => {
+            let states = States { described, are_more };
+            let explanation = Explanation::Search(OfSearch::ModelNotEmpty(states));
+            Verdict::Violation(Witness::new("lost", explanation, vec![last]))
+        }
         Judged::GaveUp(why) => Verdict::Inconclusive(Undecided::Exhausted(match why {
             GaveUp::Open(most) => Exhausted::Open(most),
             GaveUp::Configurations => Exhausted::Configurations(limits.configurations_max),

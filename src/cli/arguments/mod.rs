@@ -388,7 +388,11 @@ impl Model {
     /// # Errors
     /// If two were, or there is no such crate.
     pub fn named(&self) -> anyhow::Result<Option<Spec>> {
-        let Some(path) = &self.model_crate else { return Ok(self.model) };
+        let in_model =
+            self.model.and_then(|model| model.program).map(|of| PathBuf::from(of.path()));
+        let Some(path) = self.model_crate.as_ref().or(in_model.as_ref()) else {
+            return Ok(self.model);
+        };
         let model = self.model.unwrap_or(Spec::new(Kind::Own));
         if model.kind != Kind::Own {
             anyhow::bail!(
