@@ -393,6 +393,13 @@ impl History {
         &self.threads[id.thread as usize].operations[id.index as usize]
     }
 
+    /// Whether the call answered that nothing was done, as it may at any time.
+    pub fn is_spurious(&self, id: OperationId) -> bool {
+        let Operation { op, status, .. } = self.operation(id);
+        let Op::Method(method) = op else { return false };
+        *status == Status::Ok && method.spurious() == Some(self.results(id))
+    }
+
     /// Whether the call answered "ok".
     pub fn is_done(&self, id: OperationId) -> bool {
         self.operation(id).status == Status::Ok

@@ -303,7 +303,9 @@ impl Op {
             Op::LogAppendBatch => Count::AtLeast(3),
             Op::LogAppendLast => Count::Exactly(5),
             Op::EnqueueBulk => Count::Any,
-            Op::KvPut | Op::KvAppend | Op::Described => Count::AtLeast(1),
+            Op::KvPut | Op::KvAppend => Count::AtLeast(1),
+            // Its steps.
+            Op::Described => Count::Any,
             Op::SetRangeCount | Op::SetRangeList | Op::StoreWrite | Op::StoreAppend => {
                 Count::Exactly(2)
             }

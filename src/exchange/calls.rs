@@ -8,8 +8,10 @@ use serde_json::{Value as Json, json};
 use super::events::at;
 use super::jsonl::{self, EventJson, Header, OperationLine};
 use super::typed;
+use crate::core::annotations::AnnotationLine;
 use crate::core::history::{History, NEVER, OperationId};
 use crate::core::interner::{Interner, Value};
+use crate::core::method::Method;
 use crate::core::operation::{Op, Status};
 use crate::core::recorder::{self, Answered};
 use crate::core::value::{NoValue, Type};
@@ -45,6 +47,13 @@ fn answer_of(name: &str, status: Status, mut results: Vec<Json>) -> Option<Json>
 
 fn is_signature(name: &str) -> bool {
     name.contains('(')
+}
+
+/// Whether a method answered that nothing was done, as it may at any time.
+fn is_spurious(name: &str, status: Status, results: &[Json]) -> bool {
+    let Ok(method) = Method::new(name) else { return false };
+    let words = typed::read(std::slice::from_ref(method.result()), results);
+    status == Status::Ok && method.spurious().is_some_and(|may| words.as_deref() == Some(may))
 }
 
 /// An operation of a history of interlap's.
@@ -90,28 +99,34 @@ fn json_of(value: Value) -> Json {
 }
 
 /// A call and its answer as a recorder writes them, or as our events have them. No answer: the
-/// outcome is not known.
-fn of_event(made: &Answered<Json, Json>) -> Result<Answered<Json, Json>, String> {
+/// outcome is not known. None if nothing was done.
+fn of_event(made: &Answered<Json, Json>) -> Result<Option<Answered<Json, Json>>, String> {
     let is_ours = made.call.get("op").is_some_and(Json::is_string);
     let ours = |event: &str, value: &Json| serde_json::from_value(json!({ event: value }));
     let Ok(EventJson::Start { op, args }) = ours("start", &made.call) else {
-        return Ok(made.clone());
+        return Ok(Some(made.clone()));
     };
     if !is_ours {
-        return Ok(made.clone());
+        return Ok(Some(made.clone()));
     }
     let answer = match &made.answer {
         None => None,
         Some(answer) => match ours("finish", answer) {
-            Ok(EventJson::Finish { status, results }) => answer_of(&op, status, results),
+            Ok(EventJson::Finish { status, results }) => {
+                if is_spurious(&op, status, &results) {
+                    return Ok(None);
+                }
+                answer_of(&op, status, results)
+            }
             _ => return Err(format!("{answer} is no answer to {op}")),
         },
     };
-    Ok(Answered { call: call_of(&op, args), answer })
+    Ok(Some(Answered { call: call_of(&op, args), answer }))
 }
 
-/// Reads JSON Lines, of interlap's operations or of any that a recorder wrote (`core::recorder`).
-/// Errors begin with the number of the line.
+/// Reads JSON Lines, of interlap's operations or of any that a recorder wrote (`core::recorder`). A
+/// call that did nothing, as it may at any time, is left out. Errors begin with the number of the
+/// line.
 pub fn read(text: &str) -> Result<Calls, String> {
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).peekable();
     let mut drained = false;
@@ -120,7 +135,8 @@ pub fn read(text: &str) -> Result<Calls, String> {
         drained = header.drained;
         lines.next();
     }
-    let mut calls = match text.contains("\"event\"") {
+    let first = lines.clone().find(|(_, line)| AnnotationLine::read(line).is_none());
+    let mut calls = match first.is_some_and(|(_, line)| line.contains("\"event\"")) {
         true => events(text)?,
         false => operations(lines)?,
     };
@@ -137,7 +153,7 @@ fn events(text: &str) -> Result<Calls, String> {
     let mut calls = Calls::default();
     calls.annotations = read.annotations.clone();
     for (id, timed) in read.operations() {
-        let made = of_event(&timed.operation)?;
+        let Some(made) = of_event(&timed.operation)? else { continue };
         let end = made.answer.is_some().then_some(timed.end);
         let pushed = calls.push(read.client(id), made, timed.start, end);
         pushed.map_err(|misfit| misfit.to_string())?;
@@ -152,6 +168,9 @@ fn operations<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<Calls
         let located = |error: String| at(number + 1, &error);
         if line.shared {
             return Err(located("a shared timebox; expected one for each call".to_string()));
+        }
+        if is_spurious(&line.op, line.status, &line.results) {
+            continue;
         }
         let answer = answer_of(&line.op, line.status, line.results);
         let call = call_of(&line.op, line.args);
@@ -228,6 +247,17 @@ mod tests {
             {"event":"unknown","client_id":4,"op_id":1}"#;
         assert_eq!(made(recorded), [r#"{"Get":[]} ?"#, r#"{"key":[],"op":"mine"} []"#]);
         assert_eq!(read(recorded).expect("read").annotations.all.len(), 1);
+    }
+
+    #[test]
+    fn a_call_that_may_do_nothing_at_any_time_is_left_out() {
+        let operation = |op: &str, answer: bool| {
+            format!(r#"{{"thread": 0, "op": "{op}", "start": 1, "end": 2, "results": [{answer}]}}"#)
+        };
+        let count = |op: &str, answer: bool| read(&operation(op, answer)).expect("read").len();
+        assert_eq!(count("try() -> bool or false", false), 0);
+        assert_eq!(count("try() -> bool or false", true), 1);
+        assert_eq!(count("try() -> bool", false), 1);
     }
 
     #[test]

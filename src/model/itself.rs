@@ -9,8 +9,8 @@
 //! answers that nothing was done, where it may at any time, has no step or that of any other.
 
 use super::{Call, Expect, Expected, Model, Spec};
-use crate::core::history::{History, NEVER, Operation, OperationId};
-use crate::core::operation::{Op, Status};
+use crate::core::history::{History, NEVER, OperationId};
+use crate::core::operation::Status;
 use crate::core::sequential_runs::{Beginning, ClientCall, SequentialCall, SequentialRuns};
 use crate::core::words::{self, number};
 
@@ -71,18 +71,11 @@ impl<'a> Itself<'a> {
         })
     }
 
-    /// Whether the call answered that nothing was done, as it may at any time.
-    fn is_spurious(&self, id: OperationId) -> bool {
-        let Operation { op, status, .. } = self.history.operation(id);
-        let Op::Method(method) = op else { return false };
-        *status == Status::Ok && method.spurious() == Some(self.history.results(id))
-    }
-
     /// The call that waits, or must be made next; if there is one.
     fn due(&self, of: Progress) -> Option<OperationId> {
         let count = self.history.threads[of.thread as usize].operations().len() as u32;
         let mut calls = (of.next..count).map(|index| OperationId { thread: of.thread, index });
-        calls.find(|id| of.waits || !self.is_spurious(*id))
+        calls.find(|id| of.waits || !self.history.is_spurious(*id))
     }
 
     /// Whether a call that waits after this beginning must have returned before this one is made.
@@ -164,7 +157,7 @@ impl<'a> Model<Call<'a>> for Itself<'_> {
         if let Some(after) = self.explained(*state, call.id) {
             self.go_on(after, next);
         }
-        if self.is_spurious(call.id) && !next.contains(state) && self.may_be(*state) {
+        if self.history.is_spurious(call.id) && !next.contains(state) && self.may_be(*state) {
             next.push(*state);
         }
     }

@@ -17,15 +17,16 @@ use anyhow::{Context, Result, bail};
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 
-use crate::core::history::{History, NEVER, Operation, OperationId};
+use crate::core::history::{Entry, History, NEVER, Operation, OperationId, Thread};
 use crate::core::interner::Interner;
 use crate::core::journal::Journal;
+use crate::core::operation::{Op, Status};
 use crate::core::own;
 use crate::core::recorder::Answered;
 use crate::exchange::calls;
 use crate::model::Model;
 use crate::model::program::{Bounds, Calls, GaveUp, Judged, Program, Running};
-use crate::serve::{Described, Question, Reply, SOCKET, VERSION};
+use crate::serve::{Described, Judge, Question, Reply, SOCKET, VERSION};
 
 /// How long a program may take to begin, and for an answer.
 const BEGIN_MAX: Duration = Duration::from_secs(30);
@@ -184,7 +185,7 @@ impl Running for Served {
         let no_value = |_| "an operation has no values of its types".to_string();
         let mut own = Calls::default();
         own.drained = history.drained;
-        for id in history.ids() {
+        for id in history.ids().filter(|id| !history.is_spurious(*id)) {
             let made = calls::of_history(history, id, strings).map_err(no_value)?;
             let Operation { start, end, .. } = *history.operation(id);
             let end = made.answer.is_some().then_some(end);
@@ -192,13 +193,19 @@ impl Running for Served {
             pushed.map_err(|misfit| misfit.to_string())?;
         }
         let mut own = self.own(&own)?;
-        // Threads without operations, and those of one client, are where they were.
-        let mut threads = std::mem::take(&mut own.threads).into_iter().peekable();
-        for thread in &history.threads {
-            let made = threads.next_if(|_| !thread.operations().is_empty());
-            let mut made = made.unwrap_or_default();
-            made.client = thread.client;
-            own.threads.push(made);
+        // Each is where it was. One that did nothing, as it may at any time, has no step.
+        let made = std::mem::take(&mut own.threads);
+        let mut made = made.iter().flat_map(Thread::entries);
+        for (thread, of) in (0..).zip(&history.threads) {
+            let mut whole = Thread::new(of.client);
+            for (index, entry) in (0..).zip(of.entries()) {
+                let op = Op::Described;
+                let none = Entry { op, status: Status::Ok, args: &[], results: &[], ..entry };
+                let is_spurious = history.is_spurious(OperationId { thread, index });
+                let entry = if is_spurious { none } else { made.next().expect("as many") };
+                whole.push(entry).expect("as it was");
+            }
+            own.threads.push(whole);
         }
         Ok(own)
     }
@@ -213,9 +220,11 @@ impl Running for Served {
         let operation = |id: OperationId| {
             let Operation { start, end, .. } = *history.operation(id);
             let step = own.asked(*history.args(id).first()?)?;
-            Some((id.thread, step, start, (end != NEVER).then_some(end)))
+            Some((id.thread, id.index, step, start, (end != NEVER).then_some(end)))
         };
-        let operations = history.ids().map(operation).collect::<Option<Vec<_>>>()?;
+        let has_steps = |id: &OperationId| !history.args(*id).is_empty();
+        let operations = history.ids().filter(has_steps).map(operation);
+        let operations = operations.collect::<Option<Vec<_>>>()?;
         let session = own.process.as_ref()?.0.clone().downcast::<Session>().ok()?;
         session.judge(operations, history.drained, bounds, goes_on)
     }
@@ -342,7 +351,7 @@ impl Session {
     /// does not come back is told from a search that takes long.
     fn judge(
         &self,
-        operations: Vec<(u32, u32, u64, Option<u64>)>,
+        operations: Vec<Judge>,
         drained: bool,
         bounds: &Bounds,
         goes_on: &dyn Fn() -> bool,

@@ -47,14 +47,17 @@ pub enum Question {
         step: u32,
     },
     Describe(u32),
-    /// Whether some order explains these operations, each by client, first step, start and end; and
-    /// leaves the object empty, if it was.
+    /// Whether some order explains these operations, and leaves the object empty, if it was.
     Judge {
-        operations: Vec<(u32, u32, u64, Option<u64>)>,
+        operations: Vec<Judge>,
         drained: bool,
         bounds: Bounds,
     },
 }
+
+/// An operation to be judged: its thread, its place among those of the thread, its first step, its
+/// start and its end.
+pub type Judge = (u32, u32, u32, u64, Option<u64>);
 
 /// What a model answers.
 #[derive(Debug, Serialize, Deserialize)]
@@ -214,13 +217,14 @@ where
                 Reply::Text(self.model.right_answer(state, step))
             }
             Question::Judge { operations, drained, bounds } => {
-                let mut journal = Journal::default();
+                let (mut journal, mut named) = (Journal::default(), HashMap::new());
                 journal.drained = drained;
-                for (client, step, start, end) in operations {
+                for (thread, index, step, start, end) in operations {
                     let whole = self.wholes[&step].clone();
-                    journal.push(client, whole, start, end).expect("as it was recorded");
+                    let id = journal.push(thread, whole, start, end).expect("as it was recorded");
+                    named.insert(id, OperationId { thread, index });
                 }
-                Reply::Judged(judge(&journal, &self.model, &bounds))
+                Reply::Judged(judge(&journal, &self.model, &bounds, &named))
             }
             Question::Describe(state) => {
                 Reply::Text(Some(self.model.describe_state(&self.states[state as usize])))
@@ -266,10 +270,12 @@ where
     }
 }
 
+/// Judges the journal, and names operations as `named` has them.
 fn judge<O: Clone + Debug + Sync, M: Model<O> + Sync>(
     journal: &Journal<O>,
     model: &M,
     bounds: &Bounds,
+    named: &HashMap<OperationId, OperationId>,
 ) -> Judged {
     let most = bounds.milliseconds.map(Duration::from_millis);
     let limits = Limits {
@@ -280,12 +286,10 @@ fn judge<O: Clone + Debug + Sync, M: Model<O> + Sync>(
         cancelled: None,
         deadline: most.map(|most| Instant::now() + most),
     };
-    // By the clients, which are the threads of the history that is judged.
-    let named = |id: OperationId| OperationId { thread: journal.client(id), ..id };
     match check(journal, model, &limits) {
         Verdict::Consistent => Judged::Linearizable,
         Verdict::Violation(Witness { explanation, operations, .. }) => {
-            let mut operations: Vec<OperationId> = operations.into_iter().map(named).collect();
+            let mut operations: Vec<OperationId> = operations.iter().map(|id| named[id]).collect();
             let last = operations.pop().expect("a witness has operations");
             match *explanation {
                 Explanation::Search(OfSearch::ModelNotEmpty(states)) => {

@@ -39,6 +39,29 @@ fn a_new_model_fits_a_new_adapter() {
     fuzz.expect(0, &[NOTHING_FOUND]);
 }
 
+/// The model need not know of it.
+#[test]
+fn a_call_that_may_fail_at_any_time_is_not_accused() {
+    let tool = Tool::new();
+    tool.call("new custom mine").expect(0, &["mine.cpp"]);
+    let model = program(tool.dir.path(), "semaphore");
+    let fuzz = |text: &str| {
+        let file = tool.write("mine.cpp", text);
+        tool.fuzz(file).seed(1).rounds(2_000).findings(1).arg("--model-crate").arg(&model)
+    };
+    let taken =
+        "std::lock_guard<std::mutex> guard(mutex);\n        if (permits == 0) return false;";
+    let tries = "std::unique_lock<std::mutex> guard(mutex, std::try_to_lock);\n        \
+                 if (!guard || permits == 0) return false;";
+    let spurious = tool.read("mine.cpp").replacen(taken, tries, 1);
+    assert!(spurious.contains("try_to_lock"));
+    fuzz(&spurious).expect(1, &["not-linearizable of"]);
+    let may = "INTERLAP_METHOD(Semaphore, try_acquire, interlap::may_answer(\"false\"))\n";
+    fuzz(&(spurious.clone() + may)).expect(0, &[NOTHING_FOUND]);
+    let wrong = spurious.replace("permits--;", "");
+    fuzz(&(wrong + may)).expect(1, &["not-linearizable of", "Confirmed"]);
+}
+
 #[test]
 fn what_a_model_lacks_or_does_wrong_ends_the_run() {
     let tool = Tool::new();
