@@ -28,8 +28,9 @@
  *
  *     interlap::allows acquire(std::optional<int> answer);
  *
- * If that class says its members, as INTERLAP_STRUCT(SequentialPool, free), before INTERLAP_MODEL,
- * its state is shown, and orders that lead to equal states need not be tried apart.
+ * If that class says all of its members, as INTERLAP_STRUCT(SequentialPool, free), before
+ * INTERLAP_MODEL, and has no Local, its state is shown, and orders that lead to equal states need
+ * not be tried apart.
  *
  * A method that must not be called as drawn (`release` of what this thread does not hold) calls
  * interlap::skip() before it does anything: another call is drawn. A method may wait for calls of
@@ -72,7 +73,8 @@ struct listed_class {
 };
 
 template <class T> void tell(const void *object) {
-    if constexpr (members_of<T>::listed) {
+    /* What it keeps for each thread would be missing. */
+    if constexpr (members_of<T>::listed && !functions<T>::has_local) {
         static const std::string type = value_of<T>::text();
         words state;
         value_of<T>::put(*static_cast<const T *>(object), state);

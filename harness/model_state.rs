@@ -27,9 +27,13 @@ pub fn take() -> Option<String> {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn il_model_state(of: *const c_char, words: *const i64, count: usize) {
     let controls = controlled::leave();
-    // SAFETY: a string that ends in NUL, and so many words, as the caller passes them; both live
-    // until this returns.
-    let (of, words) = unsafe { (CStr::from_ptr(of), std::slice::from_raw_parts(words, count)) };
+    // SAFETY: a string that ends in NUL, which lives until this returns.
+    let of = unsafe { CStr::from_ptr(of) };
+    let words = match count {
+        0 => &[],
+        // SAFETY: so many words, as the caller passes them, which live until this returns.
+        _ => unsafe { std::slice::from_raw_parts(words, count) },
+    };
     if let (Ok(of), Ok(mut said)) = (of.to_str(), SAID.lock()) {
         if said.text != of {
             (said.text, said.of) = (of.to_string(), TypeParser::new(of).one());

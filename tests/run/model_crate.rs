@@ -132,5 +132,7 @@ fn a_crate_is_built() {
     tool.write("my_model/src/main.rs", &source.replace("left - 1", "left"));
     fuzz().expect(1, &["not-linearizable of", "the model it names does not fit it"]);
     tool.write("my_model/src/main.rs", "nonsense");
+    let by_manifest = tool.fuzz("mine.cpp").args(["--model-crate", "my_model/Cargo.toml"]);
+    by_manifest.expect(2, &["/my_model does not compile"]);
     fuzz().expect(2, &["does not compile"]);
 }

@@ -370,6 +370,9 @@ pub struct Merge {
     pub ci: Ci,
 }
 
+/// The file by which a crate may be named, too.
+const MANIFEST: &str = "Cargo.toml";
+
 /// What is right, instead of what the target or the file says.
 #[derive(Args, Clone, Debug)]
 pub struct Model {
@@ -401,7 +404,9 @@ impl Model {
         }
         let shown = path.display();
         let path = path.canonicalize().with_context(|| format!("--model-crate {shown}"))?;
-        let path = path.to_str().with_context(|| format!("{shown} is no UTF-8"))?;
+        let is_manifest = path.file_name() == Some(MANIFEST.as_ref());
+        let folder = path.parent().filter(|_| is_manifest).unwrap_or(&path);
+        let path = folder.to_str().with_context(|| format!("{shown} is no UTF-8"))?;
         Ok(Some(Spec { program: Some(Program::at(path)), ..model }))
     }
 }
