@@ -62,6 +62,41 @@ fn a_call_that_may_fail_at_any_time_is_not_accused() {
     fuzz(&(wrong + may)).expect(1, &["not-linearizable of", "Confirmed"]);
 }
 
+/// The model cannot say whether it should.
+#[test]
+fn a_call_that_waits_for_ever_is_not_accused() {
+    let tool = Tool::new();
+    let model = program(tool.dir.path(), "semaphore");
+    let text = r#"
+#include <condition_variable>
+#include <interlap_operations.hpp>
+struct Semaphore {
+    std::mutex mutex;
+    std::condition_variable some;
+    int permits = 2;
+    bool try_acquire() {
+        std::unique_lock<std::mutex> guard(mutex);
+        some.wait(guard, [&] { return permits > 0; });
+        permits--;
+        return true;
+    }
+    void release() {
+        std::lock_guard<std::mutex> guard(mutex);
+        permits++;
+        some.notify_one();
+    }
+};
+INTERLAP_OPERATIONS(Semaphore, try_acquire, release)
+"#;
+    let fuzz = |text: &str| {
+        let file = tool.write("waits.cpp", text);
+        tool.fuzz(file).seed(1).rounds(600).findings(1).arg("--model-crate").arg(&model)
+    };
+    fuzz(text).expect(0, &[NOTHING_FOUND]);
+    let wrong = text.replace("return true;", "return permits > 0;");
+    fuzz(&wrong).expect(1, &["not-linearizable of try_acquire"]);
+}
+
 #[test]
 fn what_a_model_lacks_or_does_wrong_ends_the_run() {
     let tool = Tool::new();

@@ -6,7 +6,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use interlap::core::plan::{Heap, Job, MemoryModel, PlainPoints, Plan};
+use interlap::core::operation::Op;
+use interlap::core::plan::{Carrier, Heap, Job, MemoryModel, PlainPoints, Plan};
 use interlap::core::random::{Random, mix};
 use interlap::model::{Kind, Spec as Model};
 use interlap::schedule::{Policy, RoundSize, Spec};
@@ -103,7 +104,7 @@ fn all(
     pipe: &mut Pipe,
 ) -> Result<Bye, Stopped> {
     let mut judge = Judge::new(job, target)?;
-    let may_wait = judge.as_ref().is_some_and(Judge::is_alone);
+    let may_wait = judge.as_ref().is_some_and(Judge::is_alone) || may_wait(job, target);
     let mut frames = Vec::new();
     let numbers =
         (job.round_first..job.round_end.unwrap_or(u64::MAX)).step_by(job.round_step as usize);
@@ -134,6 +135,14 @@ fn all(
         }
     }
     Ok(Bye { next_round: None, grown: None })
+}
+
+/// Whether methods may wait for ever: a model that is a program of its own cannot say which.
+fn may_wait(job: &Job, target: &Target) -> bool {
+    let model = job.plan.model.as_ref().and_then(|model| model.parse::<Model>().ok());
+    let is_elsewhere = model.is_some_and(|model| model.kind == Kind::Own);
+    let any_method = target.info.operations.iter().any(|op| matches!(op, Op::Method(_)));
+    is_elsewhere && any_method && job.plan.control.carrier == Carrier::Fiber
 }
 
 /// An error if the model is a class that the target lacks.
