@@ -247,7 +247,8 @@ typedef struct il_config {
 typedef struct il_operation {
     uint32_t op;            /* an il_op, or IL_METHOD + n */
     uint32_t role;          /* an il_role */
-    const char *signature;  /* of a method; else NULL */
+    const char *signature;  /* of a method; of another operation NULL, or, where a target lists its
+                               methods, the name of the one that does it */
 } il_operation;
 
 /* The description of a target. Strings are UTF-8 and live as long as the library. */

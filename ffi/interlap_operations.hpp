@@ -23,10 +23,18 @@
  *
  *     INTERLAP_MODEL(SequentialPool)          after INTERLAP_OPERATIONS
  *
+ * Where the methods have the names and the types that interlap.hpp lists for a family, a model of
+ * that family may say what is right (`static constexpr auto model = "lifo"` in the class, or
+ * --model lifo); push and pop are also those of a queue and of a priority queue. All that are
+ * listed must be operations of it.
+ *
  * Where several answers are right, a method of that class takes the structure's answer as one more
  * argument, the last, and says whether it is one of them:
  *
  *     interlap::allows acquire(std::optional<int> answer);
+ *
+ * Where the state may go several ways, which the answer does not tell (a message may be lost), the
+ * method says interlap::choose(n): a number below n. All of them are tried.
  *
  * If that class says all of its members, as INTERLAP_STRUCT(SequentialPool, free), before
  * INTERLAP_MODEL, and has no Local, its state is shown, and orders that lead to equal states need
@@ -93,6 +101,8 @@ template <class T> const listed_class *class_of(std::vector<listed_method> metho
 /* Plain pointers: to read them is no step of the structure's. */
 inline const listed_class *the_structure = nullptr;
 inline const listed_class *the_model = nullptr;
+/* Calls the structure for an operation of a family. */
+inline void (*call_of_family)(void *object, void *local, il_call *call) = nullptr;
 
 /* The model has the methods of the structure: otherwise what differs, else nothing. */
 inline std::string difference_of_model() {
@@ -132,6 +142,7 @@ inline void leave_listed(void *structure, void *local) noexcept {
 inline void call_listed(void *structure, void *local, il_call *call) noexcept {
     is_under_way(call);
     auto it = static_cast<instance *>(structure);
+    if (call->op < IL_METHOD) return call_of_family(it->object, local, call);
     const listed_method &method = it->of->methods[call->op - IL_METHOD];
     words answer;
     try {
@@ -151,17 +162,34 @@ inline void call_listed(void *structure, void *local, il_call *call) noexcept {
     answer_words(call, method.signature, answer);
 }
 
+/* The operations of families that listed methods may be, where the model has them. */
+template <class T> void add_operations_of_families(std::vector<il_operation> &to) {
+    using methods = offer<T, true>;
+    for (uint32_t op = 0; op < op_end; op++)
+        if (methods::runs(op)) to.push_back({op, role_of<T>(op), methods::name(op)});
+    call_of_family = [](void *object, void *local, il_call *call) {
+        functions<T>::guarded([&] {
+            try {
+                functions<T>::template run<methods>(object, local, call);
+            } catch (const skipped &) {
+                call->status = IL_UNSUPPORTED;
+            }
+        });
+    };
+}
+
 template <class T> const il_target *listed_target() {
     static const bool watches = watches_exceptions();
     (void)watches;
     static std::vector<il_operation> operations;
     static std::list<std::string> signatures;
     operations.clear();
+    add_operations_of_families<T>(operations);
+    uint32_t op = IL_METHOD;
     for (const listed_method &method : the_structure->methods) {
-        auto op = static_cast<uint32_t>(IL_METHOD + operations.size());
         const said_of_method &said = said_of_methods()[method.name];
         signatures.push_back(signature_of(method.name, method.types, said));
-        operations.push_back({op, said.role, signatures.back().c_str()});
+        operations.push_back({op++, said.role, signatures.back().c_str()});
     }
     const bool has_model = the_model != nullptr;
     static il_target description = {};
@@ -193,6 +221,11 @@ template <class T> const il_target *listed_target() {
 
 /* In a method of a model, before it has done anything: here the call waits for another. */
 [[noreturn]] inline void wait() { throw detail::waiting{}; }
+
+/* In a method of a model: a number below `count`, each of which is right. All are tried. */
+inline uint32_t choose(uint32_t count) {
+    return il_model_choose != nullptr ? il_model_choose(count) : 0;
+}
 
 } // namespace interlap
 

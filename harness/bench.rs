@@ -56,7 +56,7 @@ impl Samples {
 
 /// Prints the figures of a target that offers an operation without arguments, as JSON.
 pub fn run(library: &Path) -> Result<(), String> {
-    let target = Target::load(library).map_err(|problem| problem.to_string())?;
+    let target = Target::load(library, None).map_err(|problem| problem.to_string())?;
     let (clock, info) = Clock::choose(plan::Clock::Auto);
     let structure = target.create(Path::new("/nonexistent"), (0, 1, 0, false))?;
     let local = structure.enter(0);
@@ -135,7 +135,8 @@ fn make_bare<'a>(
 /// destruction of the structure: the calls of all threads on one, without engine, boxes and
 /// records. Where the target has hooks, they do no more than to find that nobody listens.
 pub fn rounds(job: &Job) -> Result<(), String> {
-    let target = Target::load(&job.library).map_err(|problem| problem.to_string())?;
+    let target = Target::load(&job.library, job.plan.model.as_deref())
+        .map_err(|problem| problem.to_string())?;
     let numbers = job.round_first..job.round_end.ok_or("a job without end")?;
     let rounds: Vec<Vec<Prepared>> = numbers
         .map(|round| {

@@ -9,6 +9,7 @@ use std::ptr;
 use interlap::core::method::{FIRST_CODE, METHODS_MAX, Method, Methods};
 use interlap::core::operation::Op;
 use interlap::model::Spec;
+use interlap::model::listed::{self, Offered};
 use interlap::trace::frame::{Problem, ProblemKind, TargetInfo};
 
 #[allow(non_camel_case_types, non_upper_case_globals, dead_code)]
@@ -89,12 +90,14 @@ pub struct Target {
     pub methods: Methods,
     /// The library has a sequential model.
     pub has_model: bool,
+    /// It lists methods, whatever the operations are that they are called as.
+    pub lists_methods: bool,
     pub info: TargetInfo,
 }
 
 impl Target {
-    /// Loads a library and checks its description.
-    pub fn load(path: &Path) -> Result<Target, Problem> {
+    /// Loads a library and checks its description. `model` judges its rounds; none: its own does.
+    pub fn load(path: &Path, model: Option<&str>) -> Result<Target, Problem> {
         use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW, Symbol};
         // SAFETY: loading runs the library's constructors, which is what the user asked for; a
         // crash in them is caught like any other crash of the target.
@@ -112,14 +115,17 @@ impl Target {
         std::mem::forget(library);
         // SAFETY: non-null as checked inside; it points to a description that lives as long as
         // the library, which is never unloaded.
-        let target = unsafe { Target::check(description) }?;
+        let target = unsafe { Target::check(description, model) }?;
         crate::marker::set_call(target.functions.call as usize);
         Ok(target)
     }
 
     /// # Safety
     /// `description` is null or points to a description for the rest of the process's life.
-    unsafe fn check(description: *const abi::il_target) -> Result<Target, String> {
+    unsafe fn check(
+        description: *const abi::il_target,
+        model: Option<&str>,
+    ) -> Result<Target, String> {
         if description.is_null() {
             return Err("interlap_target() returned NULL".to_string());
         }
@@ -136,7 +142,10 @@ impl Target {
         // SAFETY: the version and size agree, so the whole structure is there.
         let description = unsafe { &*description };
         let missing = |name: &str| format!("il_target.{name} is NULL");
-        let operations = operations(description)?;
+        let offered = operations(description)?;
+        let own = text(description.model, "il_target.model")?;
+        let methods = Methods::among(offered.iter().map(|(of, _)| of.op));
+        let operations = called(model.unwrap_or(&own), &offered)?;
         Ok(Target {
             functions: Functions {
                 create: description.create.ok_or_else(|| missing("create"))?,
@@ -145,9 +154,10 @@ impl Target {
                 leave: description.leave,
                 call: description.call.ok_or_else(|| missing("call"))?,
             },
-            methods: Methods::among(operations.iter().map(|(op, _)| *op)),
+            lists_methods: methods != Methods::default(),
+            methods,
             has_model: description.has_model != 0,
-            info: info(description, &operations)?,
+            info: info(description, own, &operations)?,
             operations,
         })
     }
@@ -205,9 +215,28 @@ fn text(pointer: *const std::ffi::c_char, name: &str) -> Result<String, String> 
     text.to_str().map(str::to_string).map_err(|_| format!("{name} is not UTF-8"))
 }
 
-fn info(description: &abi::il_target, operations: &[(Op, Role)]) -> Result<TargetInfo, String> {
+/// The operations that are called where this model judges.
+fn called(model: &str, offered: &[(Offered, Role)]) -> Result<Vec<(Op, Role)>, String> {
+    let model = model.parse::<Spec>().ok();
+    let (all, roles): (Vec<Offered>, Vec<Role>) = offered.iter().cloned().unzip();
+    let called = listed::called(model.as_ref(), &all).map_err(|unfit| unfit.to_string())?;
+    let role_of = |method| {
+        let at = all.iter().position(|of| of.op == Op::Method(method));
+        at.map(|at| roles[at]).filter(|role| *role != Role::Any)
+    };
+    let roles = called.iter().map(|of| {
+        let said = of.method.and_then(role_of);
+        (all[of.offered].op, said.unwrap_or(roles[of.offered]))
+    });
+    Ok(roles.collect())
+}
+
+fn info(
+    description: &abi::il_target,
+    model: String,
+    operations: &[(Op, Role)],
+) -> Result<TargetInfo, String> {
     let text = |pointer, name| text(pointer, &format!("il_target.{name}"));
-    let model = text(description.model, "model")?;
     model.parse::<Spec>().map_err(|error| format!("il_target.model: {error}"))?;
     Ok(TargetInfo {
         library: text(description.library, "library")?,
@@ -220,7 +249,7 @@ fn info(description: &abi::il_target, operations: &[(Op, Role)]) -> Result<Targe
     })
 }
 
-fn operations(description: &abi::il_target) -> Result<Vec<(Op, Role)>, String> {
+fn operations(description: &abi::il_target) -> Result<Vec<(Offered, Role)>, String> {
     if description.operation_count == 0 || description.operations.is_null() {
         return Err("il_target.operations is empty".to_string());
     }
@@ -235,10 +264,12 @@ fn operations(description: &abi::il_target) -> Result<Vec<(Op, Role)>, String> {
     operations
         .iter()
         .map(|operation| {
-            let op = match Op::from_code(operation.op).filter(|op| !op.is_foreign()) {
-                Some(op) => op,
+            let signature = || text(operation.signature, "il_operation.signature");
+            let of = match Op::from_code(operation.op).filter(|op| !op.is_foreign()) {
+                Some(op) if operation.signature.is_null() => Offered { op, by: None },
+                Some(op) => Offered { op, by: Some(signature()?) },
                 None if methods.next() == Some(operation.op) => {
-                    Op::Method(Method::new(&text(operation.signature, "il_operation.signature")?)?)
+                    Offered { op: Op::Method(Method::new(&signature()?)?), by: None }
                 }
                 None => return Err(format!("il_operation.op {:#x} is unknown", operation.op)),
             };
@@ -248,7 +279,7 @@ fn operations(description: &abi::il_target) -> Result<Vec<(Op, Role)>, String> {
                 abi::IL_OTHER_THREADS => Role::Others,
                 role => return Err(format!("il_operation.role {role} is unknown")),
             };
-            Ok((op, role))
+            Ok((of, role))
         })
         .collect()
 }

@@ -183,7 +183,9 @@ fn run(job: &Job, pipe: &mut Pipe, wait: fn() -> io::Result<()>) -> Result<Frame
     forked::watch();
     let target = match controlled {
         true => controlled::load(&job.library, &job.plan),
-        false => Target::load(&job.library).map(|target| (target, Vec::new())),
+        false => {
+            Target::load(&job.library, job.plan.model.as_deref()).map(|target| (target, Vec::new()))
+        }
     };
     let (target, uninstrumented) = target.map_err(Failure::Target)?;
     let (clock, clock_info) = match (controlled, recorded) {

@@ -1,11 +1,14 @@
-//! Notes the state that a sequential class beside the adapter says it is in, call by call.
+//! What a sequential class beside the adapter says and asks, call by call: the state that it is in,
+//! and which of several ways it is to go.
 
 use std::ffi::{CStr, c_char};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use interlap::core::value::{Type, TypeParser};
 
 use crate::controlled;
+use crate::pipe::abandon;
 
 /// What was said last.
 struct Said {
@@ -21,6 +24,38 @@ static SAID: Mutex<Said> = Mutex::new(Said { text: String::new(), of: None, stat
 /// The state after the last call, if the class says it.
 pub fn take() -> Option<String> {
     SAID.lock().ok()?.state.take()
+}
+
+/// Ways of one call at most.
+const WAYS_MAX: u32 = 1 << 12;
+
+/// The way that the call is to go: what its questions left of that, each of which took the
+/// remainder by the number of its answers; and the product of these numbers.
+static WAY: AtomicU32 = AtomicU32::new(0);
+static WAYS: AtomicU32 = AtomicU32::new(1);
+
+/// The next call goes this way.
+pub fn choose(way: u32) {
+    WAY.store(way, Relaxed);
+    WAYS.store(1, Relaxed);
+}
+
+/// How many ways there were.
+pub fn ways() -> u32 {
+    WAYS.load(Relaxed)
+}
+
+/// Called by `interlap::choose`: a number below `count`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn il_model_choose(count: u32) -> u32 {
+    let (way, ways) = (WAY.load(Relaxed), WAYS.load(Relaxed));
+    let all = ways.checked_mul(count.max(1)).filter(|all| *all <= WAYS_MAX);
+    let Some(all) = all else {
+        abandon(format!("a call of the model chooses among more than {WAYS_MAX} ways").into())
+    };
+    WAY.store(way / count.max(1), Relaxed);
+    WAYS.store(all, Relaxed);
+    way % count.max(1)
 }
 
 /// Called by interlap_operations.hpp after each call of a class that lists its members.

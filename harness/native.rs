@@ -16,7 +16,7 @@ use interlap::trace::records::size_max;
 use crate::callers;
 use crate::clock::Clock;
 use crate::disturb::Disturber;
-use crate::drain::{drain, surplus};
+use crate::drain::{Known, drain, surplus};
 use crate::fault;
 use crate::library::{Local, Role, Structure, Target, abi};
 use crate::parts::{self, Parts};
@@ -312,9 +312,13 @@ fn drain_all(round: &Round, local: &Local, timebox: &mut Timebox) -> bool {
         round.inside.fetch_add(growth, Ordering::Relaxed);
         (outcome, growth)
     };
-    let added = round.added.load(Ordering::Relaxed);
-    let inside = round.inside.load(Ordering::Relaxed);
-    drain(&round.target.operations, round.shape, (added, inside), &mut call)
+    let known = Known {
+        added: round.added.load(Ordering::Relaxed),
+        inside: round.inside.load(Ordering::Relaxed),
+        // A thread that waits for ever hangs.
+        may_wait: false,
+    };
+    drain(&round.target.operations, round.shape, known, &mut call)
 }
 
 /// A thread's share of a round, on its way to a pooled thread.

@@ -9,10 +9,11 @@ use super::file_state::FileState;
 use super::head::Head;
 
 /// The headers that adapters include, in `ffi/`.
-pub const HEADERS: [&str; 6] = [
+pub const HEADERS: [&str; 7] = [
     "interlap.h",
     "interlap.hpp",
     "interlap_c.h",
+    "interlap_families.hpp",
     "interlap_methods.hpp",
     "interlap_operations.hpp",
     "interlap_values.hpp",

@@ -3,6 +3,8 @@
 //! made, or go on if they wait; a client may leave calls out. (The two parts of a call that waits
 //! are the request and the follow-up of Scherer and Scott, DISC 2004.)
 //!
+//! A model may make a call in several ways, which are numbered.
+//!
 //! Where a model says its state, beginnings with equal states are one, if each client has come as
 //! far: what comes after them is the same.
 
@@ -23,6 +25,8 @@ pub struct ClientCall {
     pub client: u32,
     /// Its number among those of the client, from 0.
     pub index: u32,
+    /// In which way the model makes it, where there are several: from 0.
+    pub choice: u32,
 }
 
 /// A call with what it answered after a beginning, where it was made or went on.
@@ -30,6 +34,11 @@ pub struct ClientCall {
 pub struct SequentialCall {
     pub client: u32,
     pub index: u32,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub choice: u32,
+    /// The choices after 0 that there were.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub choice_last: u32,
     pub op: Op,
     pub args: Vec<i64>,
     /// [`Status::Pending`] where the call waits: for another thread, or until it can be made.
@@ -46,7 +55,7 @@ pub struct SequentialCall {
 
 impl SequentialCall {
     pub fn of(&self) -> ClientCall {
-        ClientCall { client: self.client, index: self.index }
+        ClientCall { client: self.client, index: self.index, choice: self.choice }
     }
 
     pub fn waits(&self) -> bool {
@@ -54,12 +63,16 @@ impl SequentialCall {
     }
 }
 
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// What tells apart beginnings of which the state is known.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Known {
     state: String,
-    /// The last call of each client, and whether it waits.
-    progress: Vec<(ClientCall, bool)>,
+    /// The number of each client's last call, and whether it waits.
+    progress: Vec<(u32, u32, bool)>,
     awake: Vec<u32>,
 }
 
@@ -152,12 +165,14 @@ impl SequentialRuns {
     /// What tells apart this beginning, but for its state.
     fn known(&self, beginning: Beginning) -> Known {
         let calls = self.calls(beginning);
-        let mut last: BTreeMap<u32, (ClientCall, bool)> = BTreeMap::new();
+        let mut last: BTreeMap<u32, (u32, bool)> = BTreeMap::new();
         for call in &calls {
-            last.insert(call.client, (call.of(), call.waits()));
+            last.insert(call.client, (call.index, call.waits()));
         }
         let awake = calls.last().map(|call| call.awake.clone()).unwrap_or_default();
-        Known { state: String::new(), progress: last.into_values().collect(), awake }
+        let progress = last.into_iter().map(|(client, (index, waits))| (client, index, waits));
+        let progress = progress.collect();
+        Known { state: String::new(), progress, awake }
     }
 
     /// How many calls were made in all, those of common beginnings once.

@@ -45,20 +45,36 @@ impl<'a> Itself<'a> {
         self.may_end(0)
     }
 
-    /// What comes next if this call is made, or goes on; if a run has it.
-    fn after(&self, state: Beginning, id: OperationId) -> Option<(Beginning, &SequentialCall)> {
+    /// What may come next if this call is made, or goes on; as far as runs have it.
+    fn after(
+        &self,
+        state: Beginning,
+        id: OperationId,
+    ) -> impl Iterator<Item = (Beginning, &SequentialCall)> {
         let client = self.history.threads[id.thread as usize].client;
         let call = (self.history.operation(id).op, self.history.args(id));
-        self.runs.after(state, ClientCall { client, index: id.index }, call)
+        let (mut choice, mut last) = (0, 0);
+        std::iter::from_fn(move || {
+            while choice <= last {
+                let of = ClientCall { client, index: id.index, choice };
+                choice += 1;
+                if let Some(next) = self.runs.after(state, of, call) {
+                    last = last.max(next.1.choice_last);
+                    return Some(next);
+                }
+            }
+            None
+        })
     }
 
-    /// As [`Itself::after`], if the history has this answer, or may have it.
-    fn explained(&self, state: Beginning, id: OperationId) -> Option<Beginning> {
-        let (next, made) = self.after(state, id)?;
+    /// As [`Itself::after`], where the history has this answer, or may have it.
+    fn explained(&self, state: Beginning, id: OperationId) -> impl Iterator<Item = Beginning> {
         let recorded = (self.history.operation(id).status, self.history.results(id));
         let is_open = recorded.0 == Status::Pending && !self.history.waits;
-        let is_same = (made.status, &made.results[..]) == recorded;
-        (made.waits() || is_open && made.status != Status::Unknown || is_same).then_some(next)
+        self.after(state, id).filter_map(move |(next, made)| {
+            let is_same = (made.status, &made.results[..]) == recorded;
+            (made.waits() || is_open && made.status != Status::Unknown || is_same).then_some(next)
+        })
     }
 
     fn progress(&self, state: Beginning) -> impl Iterator<Item = Progress> {
@@ -102,9 +118,7 @@ impl<'a> Itself<'a> {
     /// Appends this beginning, and all that come of it where calls that wait go on.
     fn go_on(&self, state: Beginning, next: &mut Vec<Beginning>) {
         for id in self.awake(state) {
-            if let Some(after) = self.explained(state, id) {
-                self.go_on(after, next);
-            }
+            self.explained(state, id).for_each(|after| self.go_on(after, next));
         }
         if self.may_be(state) {
             next.push(state);
@@ -139,7 +153,7 @@ impl<'a> Itself<'a> {
         let unmade = self.progress(state).filter(|of| !of.waits).filter_map(|of| self.due(of));
         let mut next = awake.into_iter().chain(unmade).peekable();
         next.peek().is_none()
-            || next.any(|id| self.explained(state, id).is_some_and(|after| self.may_end(after)))
+            || next.any(|id| self.explained(state, id).any(|after| self.may_end(after)))
     }
 }
 
@@ -154,9 +168,7 @@ impl<'a> Model<Call<'a>> for Itself<'_> {
         if self.waits_too_long(*state, call.id) {
             return;
         }
-        if let Some(after) = self.explained(*state, call.id) {
-            self.go_on(after, next);
-        }
+        self.explained(*state, call.id).for_each(|after| self.go_on(after, next));
         if self.history.is_spurious(call.id) && !next.contains(state) && self.may_be(*state) {
             next.push(*state);
         }
@@ -192,9 +204,17 @@ impl<'a> Model<Call<'a>> for Itself<'_> {
 
 impl<'a> Expect<Call<'a>> for Itself<'_> {
     fn expected(&self, state: &Beginning, call: &Call<'a>) -> Expected {
-        match self.after(*state, call.id) {
-            Some((_, made)) => Expected::Answer(made.status, made.results.clone()),
-            None => Expected::Answer(Status::Unknown, Vec::new()),
+        let mut answers: Vec<Expected> = Vec::new();
+        for (_, made) in self.after(*state, call.id) {
+            let answer = Expected::Answer(made.status, made.results.clone());
+            if !answers.contains(&answer) {
+                answers.push(answer);
+            }
+        }
+        match answers.len() {
+            0 => Expected::Answer(Status::Unknown, Vec::new()),
+            1 => answers.remove(0),
+            _ => Expected::OneOf(answers),
         }
     }
 }

@@ -10,6 +10,8 @@
 //!   (`core::own`).
 //! - `itself`: The models self and class: what the structure itself, or a class beside it, answers
 //!   when its calls are made one at a time.
+//! - `listed`: Which operations are called of a target that lists its methods: the methods, or the
+//!   operations of a family that they are, where the model has these.
 //! - `log`: Sequential object for the model log: records, each appended at the next position.
 //! - `object`: Calls on the bundled models, and what each call adds, removes or may change.
 //! - `ordered`: Sequential object for the model range-set: a set that counts, ranks and lists its
@@ -30,6 +32,7 @@ mod counted;
 mod counter;
 mod given;
 mod itself;
+pub mod listed;
 mod log;
 mod object;
 mod ordered;

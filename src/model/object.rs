@@ -46,6 +46,8 @@ pub enum Expected {
     Between(i64, i64),
     /// Of the model self; [`Status::Pending`] where the call could not be made.
     Answer(Status, Vec<i64>),
+    /// One of these: a class has a choice.
+    OneOf(Vec<Expected>),
     /// Of a user's model, in its words.
     Text(String),
     EmptyString,

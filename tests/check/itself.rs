@@ -25,7 +25,7 @@ struct Made {
 }
 
 /// The first call of the first client.
-const FIRST: ClientCall = ClientCall { client: 0, index: 0 };
+const FIRST: ClientCall = ClientCall { client: 0, index: 0, choice: 0 };
 
 /// The method that may fail at any time.
 const SPURIOUS: &str = "try_acquire() -> bool or false";
@@ -44,9 +44,19 @@ struct Semaphore {
 }
 
 impl Semaphore {
+    /// In how many ways a call may be made: a permit may be lost, and two may be given back.
+    fn ways(&self, op: Op) -> u32 {
+        match op.name() {
+            "give" => 3,
+            // What is asked depends on what was chosen.
+            "lose" => 2 + u32::from(self.permits > 1),
+            _ => 1,
+        }
+    }
+
     /// Makes a client's call, or goes on with it. None: it waits. Threads see different answers, as
     /// of a structure with state for each.
-    fn step(&mut self, op: Op, client: u32) -> Option<i64> {
+    fn step(&mut self, op: Op, client: u32, way: u32) -> Option<i64> {
         self.awake.retain(|other| *other != client);
         let permits = self.permits;
         match op.name() {
@@ -65,6 +75,14 @@ impl Semaphore {
                     self.awake.push(self.waiting.remove(0));
                 }
             }
+            "give" => {
+                self.permits += i64::from(way);
+                return Some(0);
+            }
+            "lose" => {
+                self.permits = (self.permits - i64::from(way)).max(0);
+                return Some(i64::from(way > 1));
+            }
             "waiting" => return Some(self.waiting.len() as i64),
             _ => return Some(permits + i64::from(client)),
         }
@@ -77,7 +95,8 @@ fn calls(random: &mut Random) -> Vec<Made> {
     let ops = ["try_acquire() -> bool", "release() -> int", "available() -> int"];
     let waiting = ["acquire() -> int", "release() -> int", "waiting() -> int"];
     let spurious = [SPURIOUS, "acquire() -> int", "release() -> int"];
-    let ops = [ops, waiting, spurious][random.below(3)].map(op);
+    let choosing = ["give() -> int", "lose() -> int", "available() -> int"];
+    let ops = [ops, waiting, spurious, choosing][random.below(4)].map(op);
     let mut left = [4, 3, 3].map(|most| random.below(most));
     let (mut semaphore, mut time) = (Semaphore { permits: 1, ..Semaphore::default() }, 0);
     // What a client is about to do: nothing, its call, to go on, to return.
@@ -113,7 +132,11 @@ fn calls(random: &mut Random) -> Vec<Made> {
                 calls.push(made);
             }
             Some((at, None, _)) => {
-                now[client] = Some((at, semaphore.step(calls[at].op, client as u32), true));
+                let step = |of: &mut Semaphore, random: &mut Random| {
+                    let way = random.below(of.ways(calls[at].op) as usize) as u32;
+                    of.step(calls[at].op, client as u32, way)
+                };
+                now[client] = Some((at, step(&mut semaphore, random), true));
             }
             Some((at, Some(result), _)) => {
                 (calls[at].end, calls[at].result) = (Some(time), result);
@@ -163,10 +186,10 @@ fn enumerated(
         is_left(at) && (0..calls.len()).filter(before).all(|other| done.contains(&other))
     };
     let goes_on = begun.iter().copied().filter(|at| is_awake(*at));
-    let step = |at: usize| {
+    let step = |(at, way): (usize, u32)| {
         let (mut after, call) = (semaphore.clone(), &calls[at]);
         let without: Vec<usize> = begun.iter().copied().filter(|other| *other != at).collect();
-        match after.step(call.op, call.client) {
+        match after.step(call.op, call.client, way) {
             None => enumerated((calls, spec), &[&without[..], &[at]].concat(), done, &after),
             Some(result) => {
                 let is_its = call.end.is_some() && result == call.result;
@@ -174,6 +197,7 @@ fn enumerated(
             }
         }
     };
+    let ways = |at: usize| (0..semaphore.ways(calls[at].op)).map(move |way| (at, way));
     // As of one that does nothing, and says so.
     let is_spurious = |at: &usize| {
         let call = &calls[*at];
@@ -182,7 +206,7 @@ fn enumerated(
     let leave_out =
         |at: usize| enumerated((calls, spec), begun, &[done, &[at]].concat(), semaphore);
     is_over
-        || (0..calls.len()).filter(may_begin).chain(goes_on).any(step)
+        || (0..calls.len()).filter(may_begin).chain(goes_on).flat_map(ways).any(step)
         || (0..calls.len()).filter(may_begin).filter(is_spurious).any(leave_out)
 }
 
@@ -209,16 +233,28 @@ fn history(calls: &[Made]) -> History {
 fn run(calls: &[Made], order: &[ClientCall], says: bool) -> Vec<SequentialCall> {
     let mut waits = [false; 3];
     let mut semaphore = Semaphore { permits: 1, ..Semaphore::default() };
-    let one = |&ClientCall { client, index }: &ClientCall| {
+    let one = |&ClientCall { client, index, choice }: &ClientCall| {
         let mut own = calls.iter().filter(|call| call.client == client);
         let call = own.nth(index as usize).expect("a call of the client");
         assert!(!waits[client as usize] || semaphore.awake.contains(&client), "it cannot go on");
-        let result = semaphore.step(call.op, client);
+        let choice_last = semaphore.ways(call.op) - 1;
+        let result = semaphore.step(call.op, client, choice);
         waits[client as usize] = result.is_none();
         let status = if result.is_some() { Status::Ok } else { Status::Pending };
         let (results, awake) = (result.into_iter().collect(), semaphore.awake.clone());
         let (op, args, state) = (call.op, vec![], says.then(|| format!("{semaphore:?}")));
-        SequentialCall { client, index, op, args, status, results, awake, state }
+        SequentialCall {
+            client,
+            index,
+            choice,
+            choice_last,
+            op,
+            args,
+            status,
+            results,
+            awake,
+            state,
+        }
     };
     order.iter().map(one).collect()
 }
@@ -319,10 +355,10 @@ fn orders_that_lead_to_equal_states_are_one() {
     };
     assert!(needed(true) <= needed(false), "{} {}", needed(true), needed(false));
     let mut runs = SequentialRuns::default();
-    let by = |order: [u32; 2]| order.map(|client| ClientCall { client, index: 0 });
+    let by = |order: [u32; 2]| order.map(|client| ClientCall { client, index: 0, choice: 0 });
     runs.add(run(&calls, &by([0, 1]), true));
     runs.add(run(&calls, &by([1, 0]), true));
-    let third = ClientCall { client: 2, index: 0 };
+    let third = ClientCall { client: 2, index: 0, choice: 0 };
     runs.add(run(&calls, &[&by([0, 1])[..], &[third]].concat(), true));
     assert!(runs.has(&[&by([1, 0])[..], &[third]].concat()), "the same state");
     assert_eq!(runs.len(), 5);

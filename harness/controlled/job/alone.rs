@@ -228,7 +228,7 @@ fn answers(plan: &Plan, history: &History, done: &Done) -> Vec<SequentialCall> {
     let calls = &plan.scenarios[0].threads;
     let mut returned = vec![0; calls.len()];
     let of_turn = |turn: &Turn| {
-        let ClientCall { client, index } = turn.of;
+        let ClientCall { client, index, choice } = turn.of;
         let Call { op, args, .. } = calls[client as usize].get(index as usize)?;
         let made = &mut returned[client as usize];
         let (status, results) = match turn.came_to {
@@ -241,9 +241,18 @@ fn answers(plan: &Plan, history: &History, done: &Done) -> Vec<SequentialCall> {
                 (operation.status, thread.results(operation).to_vec())
             }
         };
-        let (op, args) = (*op, args.clone());
-        let (awake, state) = (turn.awake.clone(), turn.state.clone());
-        Some(SequentialCall { client, index, op, args, status, results, awake, state })
+        Some(SequentialCall {
+            client,
+            index,
+            choice,
+            choice_last: turn.choice_last,
+            op: *op,
+            args: args.clone(),
+            status,
+            results,
+            awake: turn.awake.clone(),
+            state: turn.state.clone(),
+        })
     };
     done.turns.iter().map_while(of_turn).collect()
 }
@@ -253,7 +262,9 @@ fn by_end(history: &History) -> Vec<ClientCall> {
     let of_thread = |thread: &interlap::core::history::Thread| {
         let client = thread.client;
         let calls = (0..).zip(thread.operations());
-        calls.map(move |(index, of)| (of.end, ClientCall { client, index })).collect::<Vec<_>>()
+        calls
+            .map(move |(index, of)| (of.end, ClientCall { client, index, choice: 0 }))
+            .collect::<Vec<_>>()
     };
     let mut ends: Vec<(u64, ClientCall)> = history.threads.iter().flat_map(of_thread).collect();
     ends.sort_unstable();

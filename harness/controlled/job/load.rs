@@ -80,7 +80,7 @@ pub fn load(library: &Path, plan: &Plan) -> Result<(Target, Vec<String>), Proble
     control::set_allocates(true);
     environment::set_loading_target(true);
     let threads = threads_now();
-    let target = Target::load(library);
+    let target = Target::load(library, plan.model.as_deref());
     control::set_allocates(false);
     environment::set_loading_target(false);
     let target = target?.map_functions(gate::wrap);

@@ -16,7 +16,7 @@ use crate::clock::Clock;
 use crate::controlled::core::engine::{self, RoundSettings, Wait};
 use crate::controlled::core::waiting;
 use crate::controlled::state::heap;
-use crate::drain::{drain, surplus};
+use crate::drain::{Known, drain, surplus};
 use crate::fault;
 use crate::library::{Structure, Target, abi};
 use crate::record::Area;
@@ -296,8 +296,12 @@ impl<'a> Round<'a> {
             let outcome = timebox.perform(self.target, structure, &local, op, args);
             (outcome, timebox.growth(op, args, outcome))
         };
-        let (operations, added) = (&self.target.operations, self.added.get());
-        let values = (added, self.inside.get());
-        self.drained.set(drain(operations, self.shape, values, &mut call));
+        let known = Known {
+            added: self.added.get(),
+            inside: self.inside.get(),
+            may_wait: self.target.lists_methods,
+        };
+        let drained = drain(&self.target.operations, self.shape, known, &mut call);
+        self.drained.set(drained);
     }
 }

@@ -6,7 +6,6 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use interlap::core::operation::Op;
 use interlap::core::plan::{Carrier, Heap, Job, MemoryModel, PlainPoints, Plan};
 use interlap::core::random::{Random, mix};
 use interlap::model::{Kind, Spec as Model};
@@ -137,12 +136,12 @@ fn all(
     Ok(Bye { next_round: None, grown: None })
 }
 
-/// Whether methods may wait for ever: a model that is a program of its own cannot say which.
+/// Whether methods may wait for ever: neither a model that is a program of its own nor that of a
+/// family can say which.
 fn may_wait(job: &Job, target: &Target) -> bool {
-    let model = job.plan.model.as_ref().and_then(|model| model.parse::<Model>().ok());
-    let is_elsewhere = model.is_some_and(|model| model.kind == Kind::Own);
-    let any_method = target.info.operations.iter().any(|op| matches!(op, Op::Method(_)));
-    is_elsewhere && any_method && job.plan.control.carrier == Carrier::Fiber
+    let model = job.plan.model.as_ref().unwrap_or(&target.info.model).parse::<Model>();
+    let is_run = model.is_ok_and(|model| model.kind.is_run());
+    target.lists_methods && !is_run && job.plan.control.carrier == Carrier::Fiber
 }
 
 /// An error if the model is a class that the target lacks.

@@ -40,6 +40,8 @@ pub struct Turn {
     pub awake: Vec<u32>,
     /// The state of the model, where it says it.
     pub state: Option<String>,
+    /// The choices after 0 that the model had.
+    pub choice_last: u32,
 }
 
 /// What a turn came to.
@@ -180,7 +182,7 @@ impl<'a> Turns<'a> {
 
     /// The call of this client that waits.
     fn waiting(&self, client: u32) -> ClientCall {
-        ClientCall { client, index: self.clients[client as usize].index.get() }
+        ClientCall { client, index: self.clients[client as usize].index.get(), choice: 0 }
     }
 
     /// Whether a turn of the client would do anything.
@@ -200,6 +202,7 @@ impl<'a> Turns<'a> {
         own.index.set(call.index);
         self.ended.set(None);
         self.of.set(Some(client));
+        model_state::choose(call.choice);
         waiting::let_run(client as usize);
         engine::wake(self.key(client), usize::MAX);
         while self.ended.get().is_none() && !waiting::take_stuck() {
@@ -227,7 +230,9 @@ impl<'a> Turns<'a> {
             came_to,
             awake: Vec::new(),
             state: model_state::take(),
+            choice_last: model_state::ways() - 1,
         });
+        model_state::choose(0);
         let waits = |client: &u32| self.clients[*client as usize].waits.get().is_some();
         let clients = 0..self.clients.len() as u32;
         let awake = clients.filter(waits).filter(|client| self.may_go_on(*client)).collect();
@@ -247,7 +252,7 @@ mod tests {
 
     #[test]
     fn an_order_goes_on_with_the_calls_that_it_lacks() {
-        let call = |(client, index)| ClientCall { client, index };
+        let call = |(client, index)| ClientCall { client, index, choice: 0 };
         let guess = [(0, 0), (1, 0), (0, 1), (2, 0)].map(call);
         let order = Order { begun: &[], guess: &guess };
         assert_eq!(order.rest(&[0, 0, 0]), guess);

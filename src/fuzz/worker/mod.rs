@@ -23,7 +23,6 @@ use crate::adapter::compile::MISSING_DEFINITION;
 use crate::binary::names;
 use crate::binary::symbols::SourceLines;
 use crate::check::Limits;
-use crate::core::operation::Family;
 use crate::core::plan::{Engine, Job};
 use crate::finding::source_text;
 use crate::finding::trust::LocalOrigin;
@@ -358,19 +357,8 @@ impl<'a> Worker<'a> {
         let model: Spec = wanted.parse().map_err(anyhow::Error::msg)?;
         for op in &hello.target.operations {
             if !model.accepts(*op) {
-                let name = op.name();
-                match op.family() {
-                    Family::Custom => bail!(
-                        "adapter {adapter} lists its method {name}; model {model} knows no such \
-                         method: use model self"
-                    ),
-                    family => {
-                        let family = family.name();
-                        bail!(
-                            "adapter {adapter} offers {name} of a {family}; model {model} has none"
-                        )
-                    }
-                }
+                let (name, family) = (op.name(), op.family().name());
+                bail!("adapter {adapter} offers {name} of a {family}; model {model} has none");
             }
         }
         if model.kind.is_run() && self.options.plan.engine != Engine::Controlled {

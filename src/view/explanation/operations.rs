@@ -116,6 +116,10 @@ pub fn expected_answer(op: Op, expected: &Expected, strings: &Interner) -> Strin
         Expected::Answer(status, results) => {
             words::answer(op, *status, results, &|value| strings.shown(value))
         }
+        Expected::OneOf(answers) => {
+            let each = answers.iter().map(|answer| expected_answer(op, answer, strings));
+            each.collect::<Vec<String>>().join(" or ")
+        }
         Expected::Text(text) => text.clone(),
         Expected::EmptyString => "the empty string".to_string(),
         Expected::OtherString => "a string that no get found".to_string(),
