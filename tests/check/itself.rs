@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use interlap::check::{Limits, Verdict, check};
+use interlap::check::{Limits, Verdict, check, partials};
 use interlap::core::history::{Entry, History};
 use interlap::core::method::Method;
 use interlap::core::operation::{Op, Status};
 use interlap::core::sequential_runs::{ClientCall, SequentialCall, SequentialRuns};
-use interlap::model::{Kind, Spec};
+use interlap::model::{Expected, Kind, Spec};
 
 use super::random::Random;
 use crate::how_many;
@@ -81,7 +81,7 @@ impl Semaphore {
             }
             "lose" => {
                 self.permits = (self.permits - i64::from(way)).max(0);
-                return Some(i64::from(way > 1));
+                return Some(i64::from(way));
             }
             "waiting" => return Some(self.waiting.len() as i64),
             _ => return Some(permits + i64::from(client)),
@@ -316,6 +316,32 @@ fn a_call_that_could_not_be_made_explains_nothing() {
         history.runs = Some(Arc::new(runs));
         assert_eq!(verdict(&history) == Verdict::Consistent, is_right);
     }
+}
+
+/// Of an answer that is a choice, all that are right are told.
+#[test]
+fn answers_that_are_as_right_are_told() {
+    let [give, lose] = ["give() -> int", "lose() -> int"].map(op);
+    let made = |client, op, start, result| Made { client, op, start, end: Some(start + 1), result };
+    let calls = vec![made(0, give, 1, 0), made(1, lose, 1, 7)];
+    let (mut history, mut runs) = (history(&calls), SequentialRuns::default());
+    let (spec, limits) = (Spec::new(Kind::Itself), Limits::default());
+    let expected: Vec<Expected> = loop {
+        history.runs = Some(Arc::new(runs));
+        let (verdict, ids) = (check(&history, &spec, &limits), history.ids().collect::<Vec<_>>());
+        let partials = partials(&history, &spec, &ids, &limits);
+        let known = history.runs.take().expect("set above");
+        let asked = known.take_asked();
+        if asked.is_empty() {
+            assert!(matches!(verdict, Verdict::Violation(_)), "nothing answers 7");
+            let found = partials.expect("they are few").partials;
+            break found.into_iter().flat_map(|partial| partial.expected).collect();
+        }
+        runs = Arc::unwrap_or_clone(known);
+        asked.iter().for_each(|order| runs.add(run(&calls, order, true)));
+    };
+    let answers = (0..3).map(|way| Expected::Answer(Status::Ok, vec![way])).collect();
+    assert!(expected.contains(&Expected::OneOf(answers)), "{expected:?}");
 }
 
 /// Of another call at the same place in the order nothing is known.
