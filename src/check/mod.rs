@@ -43,6 +43,7 @@ mod weaker;
 
 pub use data::events::{Events, HistoryEvent};
 pub use data::overlap::{Overlap, overlap};
+pub use data::witnesses::UNEXPLAINED_IN_STEPS;
 pub use decide::{by_search as search, check};
 pub use evidence::order::{Order, order};
 pub use evidence::partials::{Effect, Partial, Partials, partials};

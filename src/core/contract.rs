@@ -167,7 +167,8 @@ pub trait Model<O: Debug> {
     ///     check(&journal, &Task, &Limits::default())
     /// };
     /// assert_eq!(history([(10, 30), (20, 40)]), Verdict::Consistent);
-    /// assert!(matches!(history([(10, 30), (35, 40)]), Verdict::Violation(_)));
+    /// let Verdict::Violation(witness) = history([(10, 30), (35, 40)]) else { panic!() };
+    /// assert_eq!(witness.rule, "not-interval-linearizable");
     /// ```
     fn split(&self, _operation: &O, _steps: &mut Vec<O>) {}
 

@@ -62,8 +62,9 @@ pub struct Bounds {
 #[serde(rename_all = "kebab-case")]
 pub enum Judged {
     Linearizable,
-    /// No order has the answer of the first, of those under way when it came.
-    Unexplained(OperationId, Vec<OperationId>),
+    /// No order has the answer of the first, of those under way when it came; and whether one of
+    /// them takes effect in several steps.
+    Unexplained(OperationId, Vec<OperationId>, bool),
     /// After this, the last, the object is not empty. The first few states that it may be in, and
     /// whether there are more.
     NotEmpty(OperationId, Vec<String>, bool),

@@ -17,7 +17,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::check::{Exhausted, Explanation, Limits, OfSearch, Undecided, Verdict, Witness, check};
+use crate::check::{
+    Exhausted, Explanation, Limits, OfSearch, UNEXPLAINED_IN_STEPS, Undecided, Verdict, Witness,
+    check,
+};
 use crate::core::history::OperationId;
 use crate::core::journal::Journal;
 use crate::core::recorder::Answered;
@@ -288,14 +291,14 @@ fn judge<O: Clone + Debug + Sync, M: Model<O> + Sync>(
     };
     match check(journal, model, &limits) {
         Verdict::Consistent => Judged::Linearizable,
-        Verdict::Violation(Witness { explanation, operations, .. }) => {
+        Verdict::Violation(Witness { rule, explanation, operations }) => {
             let mut operations: Vec<OperationId> = operations.iter().map(|id| named[id]).collect();
             let last = operations.pop().expect("a witness has operations");
             match *explanation {
                 Explanation::Search(OfSearch::ModelNotEmpty(states)) => {
                     Judged::NotEmpty(last, states.described, states.are_more)
                 }
-                _ => Judged::Unexplained(last, operations),
+                _ => Judged::Unexplained(last, operations, rule == UNEXPLAINED_IN_STEPS),
             }
         }
         Verdict::Inconclusive(Undecided::Exhausted(why)) => Judged::GaveUp(match why {

@@ -232,6 +232,7 @@ where
     let (remote, bundled): (Spec, Spec) =
         (started(folder.path(), name), bundled.parse().expect(bundled));
     let (limits, mut random, mut shares) = (Limits::default(), Random::new(31), Shares::default());
+    let mut rules = BTreeSet::new();
     for _ in 0..crate::how_many(histories) {
         let history = history(Shape { kind: bundled.kind, ..shape }, &mut random);
         for consistency in
@@ -249,6 +250,11 @@ where
         };
         shares.note(false);
         let journal = super::users::journal(&history);
+        let Verdict::Violation(library) = check(&journal, &model, &limits) else {
+            panic!("consistent for the library: {history:?}")
+        };
+        assert_eq!(witness.rule, library.rule, "{history:?}");
+        rules.insert(witness.rule);
         let (own, of_own) =
             (interlap::core::own::history(&journal, model.clone()), Spec::new(Kind::Own));
         let shown = partials(&history, &remote, &witness.operations, &limits);
@@ -265,6 +271,8 @@ where
         assert_eq!(ends_of(shown, &|id| id), ends_of(wanted, &named), "{history:?}");
     }
     shares.assert_healthy(name);
+    let in_steps = rules.contains("not-interval-linearizable");
+    assert_eq!(in_steps, bundled.kind == Kind::Fifo, "{rules:?}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use crate::check::data::witnesses::{UNEXPLAINED, UNEXPLAINED_IN_STEPS};
 use crate::check::explanation::{Explanation, OfSearch, States};
 use crate::check::search::history::unexplained;
 use crate::check::undecided::{Exhausted, Undecided};
@@ -43,7 +44,10 @@ pub fn judged(history: &History, spec: &Spec, limits: &Limits) -> Option<Verdict
     let is_cancelled = || limits.cancelled.as_ref().is_some_and(|of| of.load(Ordering::Relaxed));
     Some(match running.judge(history, &bounds, &|| !is_cancelled())? {
         Judged::Linearizable => Verdict::Consistent,
-        Judged::Unexplained(failed, others) => Verdict::Violation(unexplained(failed, others)),
+        Judged::Unexplained(failed, others, in_steps) => {
+            let rule = if in_steps { UNEXPLAINED_IN_STEPS } else { UNEXPLAINED };
+            Verdict::Violation(Witness { rule, ..unexplained(failed, others) })
+        }
         Judged::NotEmpty(last, described, are_more) => {
             let states = States { described, are_more };
             let explanation = Explanation::Search(OfSearch::ModelNotEmpty(states));

@@ -7,6 +7,10 @@ use crate::core::history::{History, OperationId};
 
 /// The rule of a witness that names no reason but that there is no order.
 pub const UNEXPLAINED: &str = "not-linearizable";
+/// The same, where operations take effect in several steps each ([`Model::split`]).
+///
+/// [`Model::split`]: crate::model::Model::split
+pub const UNEXPLAINED_IN_STEPS: &str = "not-interval-linearizable";
 
 /// The operations that added `value`, or may have.
 pub fn adders(history: &History, value: i64) -> Vec<OperationId> {

@@ -7,6 +7,7 @@ use std::fmt::Debug;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
 
 use crate::check::search::frontier::{MANY, Search};
+use crate::check::search::journal::split;
 use crate::check::search::position::Position;
 use crate::check::undecided::{Exhausted, Undecided};
 use crate::check::verdict::Limits;
@@ -321,10 +322,7 @@ impl<O: Clone + Debug, S: Clone + PartialEq> Part<O, S> {
         if is_open && search.model.reads(&operation) {
             return Ok(true);
         }
-        search.model.split(&operation, steps);
-        if steps.is_empty() {
-            steps.push(operation);
-        }
+        split(search.model, &operation, steps);
         let steps = (0usize..).zip(steps.drain(..)).map(|(at, step)| (step, at.checked_sub(1)));
         match is_open {
             true => self.position.invoke_pending(search, number, steps)?,

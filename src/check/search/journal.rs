@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::frontier::{Frontier, MANY, Search, or_wider};
 use super::position::Position;
+use crate::check::data::witnesses::{UNEXPLAINED, UNEXPLAINED_IN_STEPS};
 use crate::check::explanation::{Explanation, OfSearch, States};
 use crate::check::undecided::Exhausted;
 use crate::check::verdict::{Limits, Verdict, Witness};
@@ -120,6 +121,15 @@ fn events<O>(journal: &Journal<O>, part: &Part) -> Vec<(u64, bool, OperationId)>
     events
 }
 
+/// The steps in which an operation takes effect; often it is the only one.
+pub fn split<O: Clone + Debug, M: Model<O>>(model: &M, operation: &O, steps: &mut Vec<O>) {
+    steps.clear();
+    model.split(operation, steps);
+    if steps.is_empty() {
+        steps.push(operation.clone());
+    }
+}
+
 fn walk<O: Clone + Debug, M: Model<O>, const WORDS: usize>(
     journal: &Journal<O>,
     part: &Part,
@@ -138,10 +148,7 @@ fn walk<O: Clone + Debug, M: Model<O>, const WORDS: usize>(
             if timed.end == NEVER && search.model.reads(&timed.operation) {
                 continue;
             }
-            search.model.split(&timed.operation, &mut steps);
-            if steps.is_empty() {
-                steps.push(timed.operation.clone());
-            }
+            split(search.model, &timed.operation, &mut steps);
             let steps = (0usize..).zip(steps.drain(..)).map(|(at, step)| (step, at.checked_sub(1)));
             position.invoke(&mut search, id, steps)?;
             continue;
@@ -174,7 +181,7 @@ fn states<O: Debug, M: Model<O>, const WORDS: usize>(
     States { described, are_more }
 }
 
-fn unexplained<O: Debug, M: Model<O>, const WORDS: usize>(
+fn unexplained<O: Clone + Debug, M: Model<O>, const WORDS: usize>(
     journal: &Journal<O>,
     model: &M,
     position: &Position<OperationId, O, M::State, WORDS>,
@@ -187,8 +194,14 @@ fn unexplained<O: Debug, M: Model<O>, const WORDS: usize>(
         under_way: open.len(),
         states: states(model, &position.frontier),
     });
-    let operations = open.into_iter().chain([failed]).collect();
-    Witness::new("not-linearizable", explanation, operations)
+    let operations: Vec<OperationId> = open.into_iter().chain([failed]).collect();
+    let mut steps = Vec::new();
+    let in_steps = operations.iter().any(|id| {
+        split(model, &journal.get(*id).operation, &mut steps);
+        steps.len() > 1
+    });
+    let rule = if in_steps { UNEXPLAINED_IN_STEPS } else { UNEXPLAINED };
+    Witness::new(rule, explanation, operations)
 }
 
 fn left_over<O: Debug, M: Model<O>, const WORDS: usize>(
