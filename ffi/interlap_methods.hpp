@@ -23,6 +23,10 @@ struct may_answer {
     std::string answer;
     explicit may_answer(const char *text) : answer(text) {}
 };
+template <class F> struct compared_by {
+    F form;
+    explicit compared_by(F of) : form(of) {}
+};
 enum role : uint32_t { first_thread = IL_FIRST_THREAD, other_threads = IL_OTHER_THREADS };
 
 namespace detail {
@@ -53,6 +57,13 @@ template <auto method, class R> struct result {
 /* The types of a method, as signatures have them. */
 struct types_of_method {
     std::vector<std::string> arguments, results;
+    /* It is a model's, and is given the answer. */
+    bool judges = false;
+};
+
+/* What an answer is compared by: makes the words of that of its own. */
+struct answer_form {
+    virtual void apply(words &answer) const = 0;
 };
 
 /* What else is said of a listed method. */
@@ -60,6 +71,9 @@ struct said_of_method {
     std::vector<std::string> from;
     std::string answer;
     uint32_t role = IL_ANY_THREAD;
+    /* Answers are compared in another form, which has this type. */
+    std::string form_type;
+    const answer_form *form = nullptr;
 
     void say(const arguments &of) { from = of.from; }
     void say(const may_answer &of) { answer = of.answer; }
@@ -73,9 +87,16 @@ inline std::string joined(const std::vector<std::string> &parts) {
     return all;
 }
 
-/* `resize(int 1..64) -> bool or false`; nothing is said of a method of a model. */
+/* What INTERLAP_METHOD has said, by name. */
+inline std::map<std::string, said_of_method> &said_of_methods() {
+    static std::map<std::string, said_of_method> all;
+    return all;
+}
+
+/* `resize(int 1..64) -> bool or false`. */
 inline std::string signature_of(const std::string &name, types_of_method of,
                                 const said_of_method &said) {
+    if (said.form != nullptr && !of.judges) of.results = {said.form_type};
     for (size_t at = 0; at < said.from.size() && at < of.arguments.size(); at++)
         if (!said.from[at].empty()) of.arguments[at] += " " + said.from[at];
     std::string result = of.results.empty() ? "void" : joined(of.results);
@@ -89,14 +110,16 @@ inline std::string signature_of(const std::string &name, types_of_method of,
 template <class T, auto method, bool wants_local, class R, class... A> struct method_call {
     using local = typename local_of<T>::type;
     using values = std::tuple<std::decay_t<A>...>;
+    using result = std::decay_t<R>;
     using all = std::index_sequence_for<A...>;
     /* It is a model's, and its last parameter is the answer. */
     static constexpr bool judges = std::is_same_v<R, allows>;
 
     template <size_t... at> static types_of_method types(std::index_sequence<at...>) {
         (void)std::initializer_list<size_t>{0, sizeof(parameter<method, at, A>)...};
-        (void)sizeof(result<method, R>);
+        (void)sizeof(detail::result<method, R>);
         types_of_method of;
+        of.judges = judges;
         if constexpr (!judges && !std::is_void_v<R>)
             of.results.push_back(value_of<std::decay_t<R>>::text());
         ((is_out<A> || (judges && at + 1 == sizeof...(A)) ? of.results : of.arguments)
@@ -174,18 +197,6 @@ INTERLAP_POINTER(noexcept)
 INTERLAP_POINTER(const noexcept)
 #undef INTERLAP_POINTER
 
-/* Writes the words of an answer. */
-inline void answer_words(il_call *call, const std::string &signature, const words &answer) {
-    if (answer.size() > call->result_room) {
-        std::string why = signature + " answered " + std::to_string(answer.size()) +
-                          " words of 64 bits; a call has room for " +
-                          std::to_string(call->result_room);
-        il_error(call->host, why.c_str());
-    }
-    std::copy(answer.begin(), answer.end(), call->results);
-    call->result_count = static_cast<uint32_t>(answer.size());
-}
-
 /* The type of the exception that is being handled. */
 inline std::string exception_type() {
     const std::type_info *type = abi::__cxa_current_exception_type();
@@ -202,9 +213,28 @@ struct listed_method {
     const char *name;
     types_of_method types;
     void (*run)(void *structure, void *local, il_call *call, words &answer);
+    const said_of_method *said;
+
     /* As the model's is to be. */
-    std::string signature;
+    std::string signature() const {
+        said_of_method of;
+        of.form_type = said->form_type;
+        of.form = said->form;
+        return signature_of(name, types, of);
+    }
 };
+
+/* Writes the words of an answer. */
+inline void answer_words(il_call *call, const listed_method &method, const words &answer) {
+    if (answer.size() > call->result_room) {
+        std::string why = method.signature() + " answered " + std::to_string(answer.size()) +
+                          " words of 64 bits; a call has room for " +
+                          std::to_string(call->result_room);
+        il_error(call->host, why.c_str());
+    }
+    std::copy(answer.begin(), answer.end(), call->results);
+    call->result_count = static_cast<uint32_t>(answer.size());
+}
 
 template <class T, auto method> listed_method listed(const char *name) {
     using one = typename call_of<T, method>::type;
@@ -219,18 +249,32 @@ template <class T, auto method> listed_method listed(const char *name) {
             one::run(*static_cast<T *>(structure), none, call, answer);
         }
     };
-    return {name, one::types(), run, signature_of(name, one::types(), {})};
+    return {name, one::types(), run, &said_of_methods()[name]};
 }
 
-/* What INTERLAP_METHOD has said, by name. */
-inline std::map<std::string, said_of_method> &said_of_methods() {
-    static std::map<std::string, said_of_method> all;
-    return all;
+/* The form of answers of type R. */
+template <class R, class F> struct form_by : answer_form {
+    using form = std::decay_t<decltype(std::declval<F>()(std::declval<const R &>()))>;
+    static_assert(value_of<form>::known, "interlap::compared_by makes of an answer what interlap "
+                                         "does not know: see interlap_operations.hpp");
+    F make;
+    explicit form_by(F of) : make(of) {}
+    void apply(words &answer) const override {
+        const int64_t *from = answer.data();
+        const R whole = value_of<R>::take(from);
+        answer.clear();
+        value_of<form>::put(make(whole), answer);
+    }
+};
+template <class R, class F> void say(said_of_method &of, const compared_by<F> &by) {
+    of.form_type = value_of<typename form_by<R, F>::form>::text();
+    of.form = new form_by<R, F>(by.form);
 }
+template <class R, class Said> void say(said_of_method &of, const Said &said) { of.say(said); }
 
 template <class T, auto method, class... Said> bool say(const char *name, const Said &...said) {
     said_of_method &of = said_of_methods()[name];
-    (of.say(said), ...);
+    (say<typename call_of<T, method>::type::result>(of, said), ...);
     const size_t wanted = call_of<T, method>::type::types().arguments.size();
     const size_t given = of.from.size();
     /* Where this is no signature, its text is in the error. */

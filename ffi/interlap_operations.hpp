@@ -57,6 +57,9 @@
  * what is beside a power of two. Of a string, the last is its length.
  * may_answer(...): this answer, of a bool, an integer or an optional ("false", "-1", "none"), says
  * that nothing was done, and may be given at any time: the call may fail spuriously.
+ * compared_by(f): the method's answers are compared by what f makes of them, as keys in any order by
+ * the set of them: interlap::compared_by([](const std::vector<int> &keys) {
+ *     return std::multiset<int>(keys.begin(), keys.end()); })
  * first_thread, other_threads: thread 0 alone makes the call, or all others do.
  */
 #ifndef INTERLAP_OPERATIONS_HPP
@@ -107,8 +110,8 @@ inline void (*call_of_family)(void *object, void *local, il_call *call) = nullpt
 /* The model has the methods of the structure: otherwise what differs, else nothing. */
 inline std::string difference_of_model() {
     for (size_t at = 0; at < the_structure->methods.size(); at++) {
-        const std::string &has = the_model->methods[at].signature;
-        const std::string &wants = the_structure->methods[at].signature;
+        const std::string has = the_model->methods[at].signature();
+        const std::string wants = the_structure->methods[at].signature();
         if (has != wants) return "the model has " + has + ", the structure " + wants;
     }
     return "";
@@ -147,6 +150,8 @@ inline void call_listed(void *structure, void *local, il_call *call) noexcept {
     words answer;
     try {
         method.run(it->object, local, call, answer);
+        const answer_form *form = method.said->form;
+        if (form != nullptr && !method.types.judges) form->apply(answer);
     } catch (const skipped &) {
         call->status = IL_UNSUPPORTED;
         return;
@@ -159,7 +164,7 @@ inline void call_listed(void *structure, void *local, il_call *call) noexcept {
         value_of<std::string>::put(exception_type(), answer);
     }
     if (it->of == the_model) it->of->tell(it->object);
-    answer_words(call, method.signature, answer);
+    answer_words(call, method, answer);
 }
 
 /* The operations of families that listed methods may be, where the model has them. */

@@ -392,3 +392,51 @@ fn new_adapters_of_no_family_run_at_once() {
         assert!(read(tool.path(file)).contains("INTERLAP_OPERATIONS("));
     }
 }
+
+/// Keys in an order that depends on their addresses, compared as a set; also by a class beside it.
+#[test]
+fn answers_may_be_compared_in_another_form() {
+    let text = r#"
+        #include <interlap_operations.hpp>
+        #include <mutex>
+        #include <set>
+        struct Bag {
+            std::mutex mutex;
+            std::set<int *> kept;
+            ~Bag() { for (int *one : kept) delete one; }
+            void put(int value) {
+                std::lock_guard<std::mutex> guard(mutex);
+                kept.insert(new int(value));
+            }
+            std::vector<int> all() {
+                std::lock_guard<std::mutex> guard(mutex);
+                std::vector<int> values;
+                for (int *one : kept) values.push_back(*one WRONG);
+                return values;
+            }
+        };
+        INTERLAP_OPERATIONS(Bag, put, all)
+    "#;
+    let right = text.replace(" WRONG", "");
+    let sorted = "INTERLAP_METHOD(Bag, all, interlap::compared_by([](const std::vector<int> &all) \
+                  { return std::multiset<int>(all.begin(), all.end()); }))\n";
+    let tool = Tool::new();
+    let run = |text: &str| tool.fuzz_text("bag.cpp", text).rounds(300).with("--keys 4");
+    run(&right).expect(2, &["all()", "depends on more than the calls before it"]);
+    let compared = right.clone() + sorted;
+    run(&compared).expect(0, &[NOTHING_FOUND, "model self"]);
+    let class = "struct Values { std::vector<int> values; void put(int v) { values.insert(\
+                 values.begin(), v); } ANSWER };\nINTERLAP_MODEL(Values)\n";
+    let all = "std::vector<int> all() { return values; }";
+    run(&(compared.clone() + &class.replace("ANSWER", all))).expect(0, &[NOTHING_FOUND, "class"]);
+    let allows = "interlap::allows all(std::set<int> answer) { return interlap::allows(answer == \
+                  std::set<int>(values.begin(), values.end())); }";
+    let of_form = compared.clone() + &class.replace("ANSWER", allows);
+    run(&of_form).expect(0, &[NOTHING_FOUND, "class"]);
+    let other = of_form.replace("std::set<int> answer", "std::vector<int> answer");
+    let other = other.replace("answer ==", "std::set<int>(answer.begin(), answer.end()) ==");
+    run(&other).expect(2, &["the model has all() -> list<int>", "the structure all() -> set<int>"]);
+    let wrong = text.replace(" WRONG", " + (int)(kept.size() / 3)") + sorted;
+    let judged = wrong + &class.replace("ANSWER", all);
+    run(&judged).findings(1).expect(1, &["not-linearizable of all"]);
+}

@@ -40,7 +40,7 @@ const NUMBER_FIRST: u32 = 1 << 31;
 /// In what a run differs from others of the same calls.
 #[derive(Default)]
 struct Unlike {
-    /// Bytes of the heap that are taken first.
+    /// Bytes of the heap that are taken first; then blocks are below those before them.
     heap: usize,
     /// The virtual time at which it begins, in nanoseconds.
     time: u64,

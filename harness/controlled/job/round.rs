@@ -40,7 +40,7 @@ pub struct Run<'a> {
     pub order: Order<'a>,
     /// Calls that wait for ever end the round, and are no fault.
     pub may_wait: bool,
-    /// Bytes that are taken from the heap first, so that addresses are others.
+    /// Bytes that are taken from the heap first, so that addresses are others; in another order, too.
     pub heap_first: usize,
 }
 
@@ -148,6 +148,7 @@ impl<'a> Round<'a> {
         self.enter_stage(Stage::Create);
         if self.run.heap_first > 0 {
             heap::allocate(self.run.heap_first, 16, 0);
+            heap::turn_around();
         }
         let config = (self.seed, threads, self.run.number, shape.of_model());
         let structure = self.target.create(self.run.directory, config)?;

@@ -29,6 +29,8 @@ const NO_ARENA: usize = 0;
 
 /// Size classes: see `room_of`.
 const CLASSES: usize = 33 + 64;
+/// Blocks of each size that come in the other order.
+const TURNED: usize = 16;
 const FREED_MAGIC: u64 = 0x6672_6565_6421_2121;
 const BLOCK_MAGIC: u64 = 0x626c_6f63_6b21_2121;
 
@@ -137,6 +139,20 @@ pub fn reset(reuse: bool) {
     HEAP.free.iter().for_each(|class| class.set(0));
     HEAP.live_blocks.set(0);
     HEAP.live_bytes.set(0);
+}
+
+/// Lets the next blocks of each size come one below the other instead of above, for some.
+pub fn turn_around() {
+    for (class, last) in HEAP.free.iter().enumerate().take(33).skip(1) {
+        for _ in 0..TURNED {
+            let room = class * GRANULE;
+            let Some(block) = take(room, GRANULE) else { return };
+            let (act, next) = (fault_report::HeapAct::default(), last.get());
+            let magic = FREED_MAGIC;
+            set_head(block, Head { size: room, room, allocated: act, freed: act, next, magic });
+            last.set(block);
+        }
+    }
 }
 
 /// Runs `make` while `malloc` gives out the thread-local storage of `thread`: see
