@@ -57,8 +57,8 @@
  * what is beside a power of two. Of a string, the last is its length.
  * may_answer(...): this answer, of a bool, an integer or an optional ("false", "-1", "none"), says
  * that nothing was done, and may be given at any time: the call may fail spuriously.
- * compared_by(f): the method's answers are compared by what f makes of them, as keys in any order by
- * the set of them: interlap::compared_by([](const std::vector<int> &keys) {
+ * compared_by(f): the method's answers are compared by what f makes of them, as keys in any order
+ * by the set of them: interlap::compared_by([](const std::vector<int> &keys) {
  *     return std::multiset<int>(keys.begin(), keys.end()); })
  * first_thread, other_threads: thread 0 alone makes the call, or all others do.
  */
@@ -127,12 +127,12 @@ inline void *create_listed(const il_config *config) noexcept {
     const listed_class *of = config->model ? the_model : the_structure;
     const std::string difference = config->model ? difference_of_model() : "";
     if (!difference.empty()) il_error(config->host, difference.c_str());
-    return new instance{of, of->create(config)};
+    return new (own_memory<instance>().allocate(1)) instance{of, of->create(config)};
 }
 inline void destroy_listed(void *structure) noexcept {
     auto it = static_cast<instance *>(structure);
     it->of->destroy(it->object);
-    delete it;
+    own_memory<instance>().deallocate(it, 1);
 }
 inline void *enter_listed(void *structure, uint32_t thread) noexcept {
     auto it = static_cast<instance *>(structure);

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <new>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -16,8 +18,34 @@
 #include <variant>
 #include <vector>
 
+/* Memory that is none of the target's, where interlap runs it. */
+extern "C" __attribute__((weak)) void *il_own_allocate(size_t size);
+extern "C" __attribute__((weak)) void il_own_release(void *block);
+
 namespace interlap {
 namespace detail {
+
+/* So that a block which the target has freed is not used again for an answer. */
+template <class T> struct own_memory {
+    using value_type = T;
+    own_memory() = default;
+    template <class U> own_memory(const own_memory<U> &) {}
+    T *allocate(size_t count) {
+        const size_t size = count * sizeof(T);
+        void *block = il_own_allocate != nullptr ? il_own_allocate(size) : std::malloc(size);
+        if (block == nullptr) throw std::bad_alloc();
+        return static_cast<T *>(block);
+    }
+    void deallocate(T *block, size_t) {
+        if (il_own_release != nullptr)
+            il_own_release(block);
+        else
+            std::free(block);
+    }
+    template <class U> bool operator==(const own_memory<U> &) const { return true; }
+    template <class U> bool operator!=(const own_memory<U> &) const { return false; }
+};
+template <class T> using own_vector = std::vector<T, own_memory<T>>;
 
 /* How a type is written into words, and read from them: `text()` is its name in signatures. */
 template <class T, class = void> struct value_of {
@@ -29,7 +57,7 @@ template <class T> struct members_of {
     static constexpr bool listed = false;
 };
 
-using words = std::vector<int64_t>;
+using words = own_vector<int64_t>;
 
 template <class T> constexpr bool is_number = std::is_integral_v<T> || std::is_enum_v<T>;
 template <class T, class = void> struct underlying { using type = T; };
@@ -153,7 +181,7 @@ template <class T> struct value_of<T, std::enable_if_t<is_list<T>::value || has_
     }
     /* Elements of sets and maps in the order of their words, whatever order they are kept in. */
     static void put(const T &value, words &to) {
-        std::vector<words> elements;
+        own_vector<words> elements;
         for (const auto &one : value) {
             elements.emplace_back();
             value_of<element>::put(element(one), elements.back());

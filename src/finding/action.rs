@@ -170,6 +170,11 @@ pub enum Action {
 }
 
 impl Action {
+    /// Whether a thread waits for another, but for a lock, or wakes one.
+    pub fn is_of_waiting(&self) -> bool {
+        matches!(self, Action::Waits { .. } | Action::Wakes { .. })
+    }
+
     /// The memory that its words name.
     pub fn memory(&self) -> Vec<&Memory> {
         use Action::*;

@@ -44,11 +44,7 @@ pub struct Row {
 impl Interleaving {
     /// Whether a row that matters names a block of memory by its number.
     pub fn names_blocks(&self) -> bool {
-        let names = |row: &Row| {
-            row.action()
-                .is_some_and(|did| did.memory().iter().any(|memory| memory.block().is_some()))
-        };
-        self.rows.iter().any(|row| row.matters && names(row))
+        self.rows.iter().any(|row| row.matters && row.names_block())
     }
 
     /// Whether a row that matters is a store that waited in a store buffer.
@@ -63,6 +59,12 @@ impl Row {
         let (matters, is_news, decides, delayed, changes) = (true, true, false, false, false);
         let container = None;
         Row { step, thread, what, matters, is_news, decides, delayed, changes, container }
+    }
+
+    /// Whether it names a block of memory by its number.
+    pub fn names_block(&self) -> bool {
+        let memory = self.action().map(Action::memory).unwrap_or_default();
+        memory.iter().any(|memory| memory.block().is_some())
     }
 
     /// The action; none for a call, an answer and a stop.

@@ -14,7 +14,7 @@ pub fn line(exercise: &Exercise) -> String {
     let (all, missing) = pairs_of_answers(exercise);
     let (mean, most) = exercise.concurrency();
     format!(
-        "exercised: {} operations with {} kinds of answers, {} of {all} pairs of them at once; \
+        "exercised: {} operations with {} kinds of answers, {} of {all} pairs of kinds at once; \
          {mean:.1} calls under way on average, at most {most}",
         ops.len(),
         answers.len(),

@@ -69,6 +69,8 @@ fn lines(rows: &[Row], rows_max: usize) -> Vec<Line<'_>> {
 enum Rank {
     /// It decides, is the call that does what decides, or the last row, which may be the fault.
     Decides,
+    /// A call that waits for others, or wakes them.
+    Waits,
     /// Whether it is no news, how far it is from the nearer end of its turn, and from the end of
     /// the table. A turn is what a thread does until another one runs, or until a call begins or
     /// ends.
@@ -104,6 +106,7 @@ fn ranks(rows: &[Row]) -> Vec<Rank> {
                 RowKind::Stopped(_) => Rank::Stop,
                 RowKind::Repeats(_) => Rank::Decides,
                 _ if row.decides || from_end == 0 => Rank::Decides,
+                _ if row.action().is_some_and(Action::is_of_waiting) => Rank::Waits,
                 _ => Rank::Other { is_known: !row.is_news, inside, from_end },
             });
         }
@@ -147,10 +150,13 @@ fn shown<'a>(rows: &'a [Row], is_shown: &[bool]) -> Vec<Line<'a>> {
     lines
 }
 
-/// Explains the signs in the table, a line each, followed by an empty line.
-pub fn key(table: &Interleaving) -> String {
+/// Explains the signs in the rows of the table that matter, of which at most so many are shown, a
+/// line each, followed by an empty line.
+pub fn key(table: &Interleaving, rows_max: usize) -> String {
     let mut key = String::new();
-    if table.names_blocks() {
+    let rows = in_short(&table.rows);
+    let is_named = |line: &Line| matches!(line, Line::Row(row) if row.names_block());
+    if lines(&rows, rows_max).iter().any(is_named) {
         key += "  (#2 is the second block of memory that was allocated)\n";
     }
     for row in &table.rows {

@@ -11,7 +11,7 @@ use crate::finding::Stored;
 use crate::fuzz::{Observer, Options, Statistics, Warning};
 use crate::model::Spec;
 use crate::report::output::{note, visible};
-use crate::report::{coverage, directory, text, warnings};
+use crate::report::{coverage, directory, text, warnings, words};
 use crate::trace::frame::Hello;
 
 const PLAIN_LINE_EVERY: Duration = Duration::from_secs(5);
@@ -126,22 +126,23 @@ pub fn summary_line(statistics: &Statistics) -> String {
     let overlap = 100.0 * statistics.overlap();
     let undecided = match statistics.undecided() {
         0 => String::new(),
-        n => format!(", {n} rounds undecided"),
+        n => format!(", {} undecided", words::counted(n, "round")),
     };
     let covered = statistics.coverage.as_ref().map(coverage::in_line).unwrap_or_default();
+    let s = if statistics.rounds == 1 { "" } else { "s" };
     let known = match statistics.known {
         0 => String::new(),
         n => format!(" ({n} known)"),
     };
     format!(
-        "{:.0} s: {} rounds ({}/s), {} operations ({}/s), {overlap:.0} % overlapped{covered}, \
-         {} findings{known}{undecided}",
+        "{:.0} s: {} round{s} ({}/s), {} operations ({}/s), {overlap:.0} % overlapped{covered}, \
+         {}{known}{undecided}",
         seconds,
         short(statistics.rounds as f64),
         rate(statistics.rounds),
         short(statistics.operations as f64),
         rate(statistics.operations),
-        statistics.findings,
+        words::counted(statistics.findings as u64, "finding"),
     )
 }
 

@@ -51,11 +51,17 @@ fn of_waiting(kind: FaultKind, model: Option<Spec>, history: &History) -> Option
     let first = history.ids().find(is_open)?;
     let (op, args) = (operation(first).op, history.args(first).to_vec());
     let call = words::call(&Call { op, args });
-    if model.is_some_and(|model| model.kind.is_run()) {
+    if let Some(model) = model.filter(|model| model.kind.is_run()) {
+        let remedy = match model.kind {
+            Kind::Class => "If it may wait, the class has to say so: interlap::wait().",
+            _ => {
+                "If it may wait all the same, say so in a class beside the structure: \
+                 INTERLAP_MODEL."
+            }
+        };
         return Some(format!(
             "Made one at a time, in every order within their timeboxes, these calls do not end so: \
-             {call} returns, or another answer differs. If it may wait all the same, say so in a \
-             class beside the structure: INTERLAP_MODEL."
+             either {call} returns, or a call that returned answers otherwise. {remedy}"
         ));
     }
     let only_removals = history.ids().filter(is_open).all(|id| operation(id).op.removes());

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::progress::summary_line;
 use super::results::{Ended, Run, not_decided, run_name};
 use super::warnings;
-use super::words::NOTHING_FOUND;
+use super::words::{self, NOTHING_FOUND};
 use super::{again, coverage, exercise, overview, triage as listed};
 use crate::campaign::ledger::Ledger;
 use crate::campaign::triage::same_bug;
@@ -19,6 +19,7 @@ use crate::finding::known::{self, IssueCount};
 use crate::finding::{Finding, Stored};
 use crate::fuzz::exercise::Gap;
 use crate::fuzz::{Again, Ending, Point, Regressions, Statistics, Summary};
+use crate::model::Kind;
 use crate::trace::frame::TargetInfo;
 use crate::view::explanation::undecided;
 
@@ -31,7 +32,8 @@ pub fn summary(summary: &Summary, ledger: &Ledger, plan: &Plan, is_whole: bool) 
     text += &numbers(ledger, !summary.findings.is_empty(), is_whole);
     let mut line = |words: String| writeln!(text, "{words}").expect("writing to a string");
     for (reason, rounds) in &summary.statistics.inconclusive {
-        line(format!("not decided in {rounds} rounds: {}", undecided::reason(reason)));
+        let rounds = words::counted(*rounds, "round");
+        line(format!("not decided in {rounds}: {}", undecided::reason(reason)));
     }
     let new = summary.findings.iter().filter(|stored| stored.finding.known.is_none());
     for (stored, first) in listed::pair_with_first(new.collect()) {
@@ -131,9 +133,16 @@ fn nothing_found(summary: &Summary, plan: &Plan) -> String {
         PlainPoints::None => "; what takes a switch between plain ones needs --plain-points",
         _ => "",
     };
+    let itself = match summary.model.kind {
+        Kind::Itself => {
+            " By model self is right what the structure also does one call at a time, or in a call \
+             that others woke; a class that says what is right finds more (INTERLAP_MODEL)."
+        }
+        _ => "",
+    };
     format!(
         "{NOTHING_FOUND}. (Threads were switched between {points}, and {stores}; \
-         {is_missing}{plain}.)"
+         {is_missing}{plain}.{itself})"
     )
 }
 

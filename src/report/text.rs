@@ -122,7 +122,7 @@ fn verdict(stored: &Stored) -> String {
 fn table(stored: &Stored, rows_max: usize, others: &str) -> String {
     let Some(table) = &stored.interleaving else { return String::new() };
     let mut text = format!("{HOW_IT_WENT} (what other threads can notice; {others}):\n\n");
-    text += &interleaving::key(table);
+    text += &interleaving::key(table, rows_max);
     text += &interleaving::draw(table, stored.round.history.drain, false, rows_max);
     text + "\n"
 }
@@ -130,10 +130,11 @@ fn table(stored: &Stored, rows_max: usize, others: &str) -> String {
 /// One line for a finding that is reported once it is shrunk.
 pub fn one_line(stored: &Stored) -> String {
     let (finding, round) = (&stored.finding, &stored.round);
-    let (calls, threads) = (round.history.len(), round.start.threads);
+    let calls = round.history.len();
+    let threads = words::counted(round.start.threads.into(), "thread");
     let directory = quoted(&stored.directory.display().to_string());
     format!(
-        "found after {}: {}, in {calls} calls of {threads} threads; reported once it is smaller \
+        "found after {}: {}, in {calls} calls of {threads}; reported once it is smaller \
          (as it is: interlap show {directory})",
         time(finding.after_seconds),
         finding.signature
@@ -180,7 +181,12 @@ fn about(stored: &Stored) -> Vec<(String, String)> {
     row(FINDING, format!("{} ({})", finding.name, finding.signature));
     row(
         "Where",
-        format!("round {}, {threads} threads, {operations} operations recorded", finding.round),
+        format!(
+            "round {}, {}, {} recorded",
+            finding.round,
+            words::counted(threads.into(), "thread"),
+            words::counted(operations as u64, "operation")
+        ),
     );
     if let Some(known) = &finding.known {
         row("Known as", known.to_string());
@@ -189,7 +195,7 @@ fn about(stored: &Stored) -> Vec<(String, String)> {
         row("Regression of", format!("{of}, which shows again"));
     }
     if let Some(shrunk) = &finding.shrunk {
-        row(SHRUNK_TO, format!("{}; found with {}", shrunk.size, shrunk.before));
+        row(SHRUNK_TO, format!("{}; the shortest round had {}", shrunk.size, shrunk.before));
         if shrunk.signature != finding.signature {
             row("", format!("as {}", shrunk.signature));
         }

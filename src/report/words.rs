@@ -25,6 +25,11 @@ pub const FINDING: &str = "Finding";
 pub const SHRUNK_TO: &str = "Shrunk to";
 pub const CONFIRMED: &str = "Reproduced in a fresh process.";
 
+/// "1 round", "2 rounds".
+pub fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 /// What is known of a finding that no rerun has shown.
 pub fn unconfirmed(finding: &Finding) -> String {
     let seen = match finding.sightings {

@@ -440,3 +440,27 @@ fn answers_may_be_compared_in_another_form() {
     let judged = wrong + &class.replace("ANSWER", all);
     run(&judged).findings(1).expect(1, &["not-linearizable of all"]);
 }
+
+/// An answer must not take the place of what the structure has freed: a use of it would be missed.
+#[test]
+fn memory_for_answers_is_none_of_the_structures() {
+    let text = r#"
+        #include <atomic>
+        #include <interlap_operations.hpp>
+        struct Handle {
+            std::atomic<int> count{1};
+            std::atomic<int64_t *> payload{new int64_t(42)};
+            bool release() {
+                if (count.exchange(0) == 0) return false;
+                delete payload.load();
+                return true;
+            }
+            bool is_alive() { return count.load() != 0 && *payload.load() == 42; }
+        };
+        INTERLAP_OPERATIONS(Handle, release, is_alive)
+    "#;
+    let tool = Tool::new();
+    let run = tool.fuzz_text("handle.cpp", text).rounds(20_000).findings(1);
+    let names = ["use after free", "Handle::is_alive", "in Handle::release at handle.cpp:"];
+    run.with("--threads 2 --calls 2").expect(1, &names);
+}

@@ -270,7 +270,7 @@ mod snapshots {
         let tool = Tool::new();
         let run = set(&tool).rounds(400).with("--keys 1 --weight contains=0 --html run.html");
         let words = [
-            "exercised: 2 operations with 4 kinds of answers, 10 of 10 pairs of them at once",
+            "exercised: 2 operations with 4 kinds of answers, 10 of 10 pairs of kinds at once",
             "never exercised (and what may bring it about):",
         ];
         run.expect(0, &words);

@@ -55,6 +55,10 @@ static inline void release(void *block, uintptr_t caller) {
     if (block && !il_release(block, caller)) IN_LIBC((__libc_free(block), 0));
 }
 
+/* Memory of interlap_operations.hpp, which is none of the target's. */
+EXPORT void *il_own_allocate(size_t size) { return IN_LIBC(__libc_malloc(size)); }
+EXPORT void il_own_release(void *block) { IN_LIBC((__libc_free(block), 0)); }
+
 EXPORT void *malloc(size_t size) { return allocate(size, 16, CALLER); }
 EXPORT void free(void *block) { release(block, CALLER); }
 

@@ -40,7 +40,7 @@ pub struct Run<'a> {
     pub order: Order<'a>,
     /// Calls that wait for ever end the round, and are no fault.
     pub may_wait: bool,
-    /// Bytes that are taken from the heap first, so that addresses are others; in another order, too.
+    /// Bytes that are taken from the heap first, so that addresses are others, also in their order.
     pub heap_first: usize,
 }
 
