@@ -14,6 +14,7 @@ pub enum AnswerKind {
     Done = 0,
     /// For bulk calls: with fewer values than requested.
     Part = 1,
+    /// Nothing was inside; of a listed method: false, or none.
     Empty = 2,
     Full = 3,
     /// Had no effect, or false.
@@ -41,6 +42,7 @@ impl AnswerKind {
     pub fn classify(thread: &Thread, operation: &Operation) -> AnswerKind {
         match operation.status {
             Status::Ok if is_partial(thread, operation) => AnswerKind::Part,
+            Status::Ok if says_no(thread, operation) => AnswerKind::Empty,
             Status::Ok => AnswerKind::Done,
             Status::Empty => AnswerKind::Empty,
             Status::Full => AnswerKind::Full,
@@ -57,10 +59,12 @@ impl AnswerKind {
         match (self, op) {
             (AnswerKind::Unknown, _) => op.answer_word(Status::Unknown),
             (AnswerKind::Pending, _) => op.answer_word(Status::Pending),
+            (AnswerKind::Empty, Method(method)) => method.answer_words(false),
             (AnswerKind::Empty, _) => op.answer_word(Status::Empty),
             (AnswerKind::Full, _) => op.answer_word(Status::Full),
             (AnswerKind::Failed, _) => op.answer_word(Status::Failed),
             (AnswerKind::Unsaid, _) => op.answer_word(Status::Done),
+            (AnswerKind::Done, Method(method)) => method.answer_words(true),
             (AnswerKind::Part, EnqueueBulk) => "some of them",
             (AnswerKind::Part, _) => "fewer than asked for",
             (AnswerKind::Done, EnqueueBulk) => "all of them",
@@ -75,6 +79,15 @@ impl AnswerKind {
             (AnswerKind::Done, KvGet) => "a string",
             (AnswerKind::Done, _) => "ok",
         }
+    }
+}
+
+/// Whether a listed method answered false, or none.
+#[inline]
+fn says_no(thread: &Thread, operation: &Operation) -> bool {
+    match operation.op {
+        Op::Method(method) => method.may_say_no() && thread.results(operation).first() == Some(&0),
+        _ => false,
     }
 }
 

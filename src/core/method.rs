@@ -89,6 +89,31 @@ impl Method {
         &self.signature().result
     }
 
+    /// Whether a result says yes or no in its first word: a bool, an optional, either with more.
+    #[inline]
+    pub fn may_say_no(self) -> bool {
+        matches!(self.said_first(), Type::Bool | Type::Optional(_))
+    }
+
+    /// The type that a result begins with.
+    fn said_first(self) -> &'static Type {
+        match self.result() {
+            Type::Tuple(types) => types.first().unwrap_or(self.result()),
+            of => of,
+        }
+    }
+
+    /// The kind of result in a word: "true", "none", "a value", "ok".
+    pub fn answer_words(self, yes: bool) -> &'static str {
+        match (self.said_first(), yes) {
+            (Type::Bool, true) => "true",
+            (Type::Bool, false) => "false",
+            (Type::Optional(_), false) => "none",
+            (Type::Void, _) => "ok",
+            _ => "a value",
+        }
+    }
+
     /// The words of a result that may be given at any time, and says that nothing was done.
     pub fn spurious(self) -> Option<&'static [i64]> {
         self.signature().spurious.as_deref()

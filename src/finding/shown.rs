@@ -3,8 +3,9 @@
 use super::{Failure, Stored};
 use crate::check::Missing;
 use crate::core::history::{History, NEVER, OperationId};
-use crate::core::operation::{Op, Status};
+use crate::core::operation::{Family, Op, Status};
 use crate::core::plan::Engine;
+use crate::model::Spec;
 use crate::process::rr::locate::Timebox;
 use crate::trace::trail::is_new_memory;
 use crate::view::timeline::{SHOWN_MAX, SHOWN_WHOLE};
@@ -76,7 +77,8 @@ impl Stored {
     }
 
     /// The involved operations. If that is a single one, its longest partial linearization comes
-    /// with it, if that is short: the operation alone looks like any other.
+    /// with it, if that is short, or of methods what came before: the operation alone looks like
+    /// any other.
     fn with_longest_partial(&self) -> Vec<OperationId> {
         let involved = self.involved();
         let Failure::Violation { partials: Some(partials), .. } = &self.finding.what else {
@@ -86,7 +88,14 @@ impl Stored {
         let steps = longest.iter().flat_map(|longest| longest.steps.iter());
         let all: Vec<_> =
             steps.map(|step| step.operation).chain(involved.iter().copied()).collect();
-        if all.len() <= SHOWN_WHOLE { self.in_order(all) } else { involved }
+        let model = self.finding.model.parse();
+        let is_of_methods = model.is_ok_and(|of: Spec| of.kind.family() == Family::Custom);
+        match all.len() {
+            ..=SHOWN_WHOLE => self.in_order(all),
+            // Any call before it may have made the answer wrong.
+            _ if is_of_methods && involved.len() == 1 => self.until_violation(),
+            _ => involved,
+        }
     }
 
     /// Whether it is a violation although only one call ran at a time.

@@ -99,7 +99,8 @@ pub fn warning(warning: &Warning) -> String {
         ),
         Warning::NeverCalled(methods) => format!(
             "no operation, so never called: {}(). A class is tested by the methods that \
-             interlap.hpp lists, with these names and parameters",
+             interlap.hpp lists, with these names and parameters, or by those that \
+             INTERLAP_OPERATIONS lists",
             methods.join("(), ")
         ),
         Warning::OneSided { offers, lacks } => format!(

@@ -464,3 +464,27 @@ fn memory_for_answers_is_none_of_the_structures() {
     let names = ["use after free", "Handle::is_alive", "in Handle::release at handle.cpp:"];
     run.with("--threads 2 --calls 2").expect(1, &names);
 }
+
+#[test]
+fn what_methods_never_answered_is_told() {
+    let text = r#"
+        #include <atomic>
+        #include <interlap_operations.hpp>
+        struct Flag {
+            std::atomic<int> count{0};
+            bool is_set() { return count.load() < 0; }
+            std::optional<int> next() { return count++; }
+            std::optional<int> seen() {
+                return count.load() > 0 ? std::optional<int>(count.load()) : std::nullopt;
+            }
+        };
+        INTERLAP_OPERATIONS(Flag, is_set, next)
+    "#;
+    let tool = Tool::new();
+    let run = tool.fuzz_text("flag.cpp", text).rounds(200);
+    let never = ["is_set never answered true", "next never answered none"];
+    run.expect(0, &["2 operations with 2 kinds of answers", never[0], never[1]]);
+    let all = text.replace("is_set, next", "next, seen");
+    let run = tool.fuzz_text("flag.cpp", &all).rounds(200).with("--threads 1");
+    run.run().lacks("seen never answered");
+}

@@ -14,6 +14,7 @@ pub fn expected(op: Op, bounded: bool) -> Vec<AnswerKind> {
     match op {
         DequeueBulk => vec![done, AnswerKind::Part, empty],
         _ if op.removes() => vec![done, empty],
+        Method(method) if method.may_say_no() => vec![done, empty],
         LogRead => vec![done, empty],
         MapGet | StoreRead | SetSelect => vec![done, failed],
         _ if op.is_question() => vec![done, failed],

@@ -18,11 +18,14 @@ pub fn question(weaker: &[Spec]) -> Option<String> {
     let order = "some order explains it, but none in which what returned before a call comes first";
     let answer = match (&models[..], &orders[..]) {
         ([], []) => return None,
-        ([], orders) => format!("{} allows it: {order}.", orders.join(" or ")),
+        ([], orders) => {
+            let orders = orders.join(" or ");
+            format!("Few structures promise so little that {orders} allows it: {order}.")
+        }
         (models, []) => format!("{} allows it.", models.join(" or ")),
         (models, orders) => {
             let (models, orders) = (models.join(" or "), orders.join(" or "));
-            format!("{models} allows it, and so does {orders}.")
+            format!("{models} allows it. (So does {orders}, but few structures promise so little.)")
         }
     };
     Some(format!("Is this meant? {answer}"))
