@@ -42,3 +42,56 @@ fn the_first_bad_response_ends_it() {
     assert_eq!(done.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&done.stdout).contains("taken-twice"));
 }
+
+const STRINGS: &str = r#"{"interlap": 1, "model": "kv"}
+{"event": {"start": {"op": "put", "args": ["k", "a"]}}, "client_id": 0, "op_id": 0}
+{"event": {"finish": {}}, "client_id": 0, "op_id": 0}
+{"event": {"start": {"op": "append", "args": ["k", "b"]}}, "client_id": 1, "op_id": 1}
+{"event": {"finish": {}}, "client_id": 1, "op_id": 1}
+{"event": {"start": {"op": "get", "args": ["k"]}}, "client_id": 0, "op_id": 2}
+"#;
+
+/// Strings are told apart by all of a history, and lists by all that was appended.
+#[test]
+fn what_is_judged_as_a_whole_is_followed_too() {
+    let tool = Tool::new();
+    let follow = |text: &str| tool.call("check --follow").arg(tool.write("events.jsonl", text));
+    let got = |found: &str| {
+        let end = format!("{{\"results\": [\"{found}\"]}}}}, \"client_id\": 0, \"op_id\": 2}}\n");
+        format!("{STRINGS}{{\"event\": {{\"finish\": {end}")
+    };
+    follow(STRINGS).expect(0, &["consistent with kv"]);
+    follow(&got("ab")).expect(0, &["consistent with kv", "all 3 calls were judged together"]);
+    follow(&got("a")).expect(1, &["violates kv", "get(\"k\") -> \"a\""]);
+    let event = |what: &str, client: u32, id: u32| {
+        format!("{{\"event\": {what}, \"client_id\": {client}, \"op_id\": {id}}}\n")
+    };
+    let calls = [
+        (r#"{"op": "begin"}"#, "{}"),
+        (r#"{"op": "append", "args": ["x", 1]}"#, "{}"),
+        (r#"{"op": "read_list", "args": ["x"]}"#, r#"{"results": [1]}"#),
+        (r#"{"op": "commit"}"#, "{}"),
+    ];
+    let mut text = "{\"interlap\": 1, \"model\": \"serializable\"}\n".to_string();
+    for (id, (start, finish)) in (0..).zip(calls) {
+        text += &event(&format!("{{\"start\": {start}}}"), 0, id);
+        text += &event(&format!("{{\"finish\": {finish}}}"), 0, id);
+    }
+    follow(&text).expect(0, &["consistent with serializable", "judged together"]);
+    follow(&text.replace("\"results\": [1]", "\"results\": []")).expect(1, &["own-write-lost"]);
+}
+
+/// It ends while whoever writes still goes on.
+#[test]
+fn a_bad_string_ends_it_soon() {
+    let mut check = Command::new(env!("CARGO_BIN_EXE_interlap"));
+    check.args(["check", "--follow", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = check.stderr(Stdio::null()).spawn().expect("the program starts");
+    let mut input = child.stdin.take().expect("piped");
+    let finish = r#"{"event": {"finish": {"results": ["c"]}}, "client_id": 0, "op_id": 2}"#;
+    writeln!(input, "{STRINGS}{finish}").expect("it reads");
+    let done = child.wait_with_output().expect("it ends before its input does");
+    drop(input);
+    assert_eq!(done.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&done.stdout).contains("violates kv"));
+}

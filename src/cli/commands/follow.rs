@@ -2,7 +2,7 @@
 //! that no order explains.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, stdin};
+use std::io::{BufRead, BufReader, Read, Write, stdin};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -10,13 +10,16 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use super::source::RecordedHistory;
-use crate::check::{Limits, Online, Verdict};
+use tempfile::NamedTempFile;
+
+use super::source::{self, RecordedHistory};
+use crate::check::{self, Limits, Online, Verdict};
 use crate::cli::arguments;
 use crate::core::history::Unit;
+use crate::core::operation::Op;
 use crate::exchange::Format;
 use crate::exchange::jsonl::{Event, EventReader};
-use crate::model::Kind;
+use crate::model::{Kind, Spec};
 use crate::report::output::note;
 
 /// How often it is said how far it has come.
@@ -24,6 +27,9 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(10);
 
 /// How often it is looked whether the user wants to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// To judge all that came takes one part in so many of the time.
+const SHARE: u32 = 6;
 
 /// Lines that were read and not judged, at most: then whoever writes them waits.
 const LINES_MAX: usize = 1 << 12;
@@ -38,30 +44,37 @@ pub fn read(
     }
     let name = source.file.display().to_string();
     let lines = lines(&source.file)?;
-    let model = source.model.named()?;
-    if model.is_some_and(|model| model.kind == Kind::Own) {
-        bail!("the model of a crate judges a history when it is whole: leave out --follow");
-    }
-    let mut reader = EventReader::new(model);
+    let mut reader = EventReader::new(source.model.named()?);
     let (mut online, mut told, mut time) = (None::<Online>, Instant::now(), 0);
+    // What came before it was known whether the operations can be judged one by one.
+    let mut begun = Some(String::new());
     let located = |error: String| anyhow!("{name}: {error}");
-    while let Some(line) = next_line(&lines, limits) {
-        let Some(event) = reader.line(&line?).map_err(located)? else { continue };
+    loop {
+        if let (true, Some(begun)) = (reader.model().is_some_and(is_judged_whole), begun.as_ref()) {
+            return read_whole(source, begun, &lines, limits);
+        }
+        let Some(line) = next_line(&lines, limits) else { break };
+        let line = line?;
+        let event = reader.line(&line).map_err(located)?;
+        if let Some(begun) = &mut begun {
+            *begun += &format!("{line}\n");
+        }
+        let Some(event) = event else { continue };
+        if let Event::Call { op, .. } = &event {
+            match begun.take_if(|_| *op != Op::StoreBegin) {
+                Some(begun) if op.is_of_lists() => {
+                    return read_whole(source, &begun, &lines, limits);
+                }
+                _ => {}
+            }
+        }
         if online.is_none() {
             let model = reader.model().ok_or_else(|| located(NO_MODEL.to_string()))?;
             online = Some(Online::new(model, limits.clone()));
         }
         let online = online.as_mut().expect("set above");
         time += 1;
-        let taken = match event {
-            Event::Call { client, op, args } => {
-                online.call(client, op, &args, time).map(|()| false)
-            }
-            Event::Return { client, status, results } => {
-                online.answer(client, status, &results, time).map(|found| found.is_some())
-            }
-        };
-        if taken.map_err(|error| located(reader.at(&error.to_string())))? {
+        if take(online, event, time).map_err(|error| located(reader.at(&error)))? {
             break;
         }
         if told.elapsed() > PROGRESS_EVERY {
@@ -84,10 +97,27 @@ pub fn read(
     Ok((recorded, Some(verdict)))
 }
 
+/// Whether a history is judged as a whole: its strings, or operations that only a program knows,
+/// are told by all of it.
+fn is_judged_whole(model: Spec) -> bool {
+    matches!(model.kind, Kind::Own | Kind::Kv)
+}
+
+/// Takes an event. Whether no order explains what came so far.
+fn take(online: &mut Online, event: Event, time: u64) -> Result<bool, String> {
+    let taken = match event {
+        Event::Call { client, op, args } => online.call(client, op, &args, time).map(|()| false),
+        Event::Return { client, status, results } => {
+            online.answer(client, status, &results, time).map(|found| found.is_some())
+        }
+    };
+    taken.map_err(|error| error.to_string())
+}
+
 const NO_MODEL: &str = "the events name no model; name one with --model";
 
 /// The lines of a file, or of standard input (`-`), which another thread reads.
-fn lines(path: &Path) -> Result<Receiver<std::io::Result<String>>> {
+fn lines(path: &Path) -> Result<Lines> {
     let input: Box<dyn Read + Send> = match path.as_os_str() == "-" {
         true => Box::new(stdin()),
         false => {
@@ -103,21 +133,81 @@ fn lines(path: &Path) -> Result<Receiver<std::io::Result<String>>> {
     Ok(lines)
 }
 
-/// The next line; none at the end, or when the user or a deadline ends it.
-fn next_line(
-    lines: &Receiver<std::io::Result<String>>,
-    limits: &Limits,
-) -> Option<std::io::Result<String>> {
+type Lines = Receiver<std::io::Result<String>>;
+
+/// What came next.
+enum Next {
+    Line(std::io::Result<String>),
+    /// Nothing for a while.
+    Nothing,
+    /// The end, or the user or a deadline ends it.
+    End,
+}
+
+fn next(lines: &Lines, limits: &Limits) -> Next {
+    let is_over = limits.deadline.is_some_and(|end| Instant::now() > end);
+    let stops = limits.cancelled.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+    if is_over || stops {
+        return Next::End;
+    }
+    match lines.recv_timeout(LOOK_EVERY) {
+        Ok(line) => Next::Line(line),
+        Err(RecvTimeoutError::Timeout) => Next::Nothing,
+        Err(RecvTimeoutError::Disconnected) => Next::End,
+    }
+}
+
+/// The next line; none at the end.
+fn next_line(lines: &Lines, limits: &Limits) -> Option<std::io::Result<String>> {
     loop {
-        let is_over = limits.deadline.is_some_and(|end| Instant::now() > end);
-        let stops = limits.cancelled.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
-        if is_over || stops {
-            return None;
-        }
-        match lines.recv_timeout(LOOK_EVERY) {
-            Ok(line) => return Some(line),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return None,
+        match next(lines, limits) {
+            Next::Line(line) => return Some(line),
+            Next::Nothing => {}
+            Next::End => return None,
         }
     }
+}
+
+/// As [`read`], where all that came is judged again and again.
+fn read_whole(
+    source: &arguments::Source,
+    begun: &str,
+    lines: &Lines,
+    limits: &Limits,
+) -> Result<(RecordedHistory, Option<Verdict>)> {
+    let mut copy = NamedTempFile::new().context("cannot make a temporary file")?;
+    copy.write_all(begun.as_bytes())?;
+    let (mut is_new, mut looked, mut pause) = (false, Instant::now(), LOOK_EVERY);
+    loop {
+        match next(lines, limits) {
+            Next::Line(line) => {
+                writeln!(copy, "{}", line?)?;
+                is_new = true;
+            }
+            Next::Nothing => {}
+            Next::End => return judged(copy.path(), source, limits),
+        }
+        if is_new && looked.elapsed() > pause {
+            let started = Instant::now();
+            let (recorded, verdict) = judged(copy.path(), source, limits)?;
+            if matches!(verdict, Some(Verdict::Violation(_))) {
+                return Ok((recorded, verdict));
+            }
+            (is_new, looked) = (false, Instant::now());
+            pause = LOOK_EVERY.max(started.elapsed() * (SHARE - 1));
+        }
+    }
+}
+
+fn judged(
+    copy: &Path,
+    source: &arguments::Source,
+    limits: &Limits,
+) -> Result<(RecordedHistory, Option<Verdict>)> {
+    let (mut histories, _) = source::read_copy(copy, source)?;
+    let mut recorded = histories.pop().context("no event came")?;
+    let model = recorded.known_model()?;
+    recorded.notes.push(format!("all {} calls were judged together", recorded.history.len()));
+    let verdict = check::check(&recorded.history, &model, limits);
+    Ok((recorded, Some(verdict)))
 }

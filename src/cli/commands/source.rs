@@ -52,8 +52,15 @@ impl RecordedHistory {
 
 /// Every history in the file, and why the rest of it could not be read.
 pub fn read(source: &arguments::Source) -> Result<(Vec<RecordedHistory>, Option<String>)> {
-    let path = &source.file;
-    let (name, model) = (path.display().to_string(), source.model.named()?);
+    read_copy(&source.file, source)
+}
+
+/// As [`read`], from another file, which holds what the one that is named has so far.
+pub fn read_copy(
+    path: &Path,
+    source: &arguments::Source,
+) -> Result<(Vec<RecordedHistory>, Option<String>)> {
+    let (name, model) = (source.file.display().to_string(), source.model.named()?);
     let located = |error: String| anyhow!("{name}: {error}");
     std::fs::metadata(path).with_context(|| format!("cannot read {name}"))?;
     let format = match source.format {
