@@ -138,7 +138,8 @@ fn what_a_recorder_wrote_is_checked_by_the_model() {
     check(2, "").expect(1, &["Acquire by client 0, which answered Some(2)", "n1 leads"]);
     let sequential = "--model crate:consistency=sequential";
     check(2, sequential).expect(1, &["violates Pool with Sequential consistency"]);
-    check(2, "--follow").expect(2, &["leave out --follow"]);
+    check(0, "--follow").expect(0, &["consistent with Pool", "3 calls were judged together"]);
+    check(2, "--follow").expect(1, &["Acquire by client 0, which answered Some(2)"]);
 }
 
 #[test]
