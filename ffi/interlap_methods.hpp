@@ -45,7 +45,8 @@ template <auto method, size_t number, class A> struct parameter {
     using type = std::decay_t<A>;
     static_assert(value_of<type>::known,
                   "a listed method has a parameter of a type that interlap does not know: see "
-                  "interlap_operations.hpp for those that it knows");
+                  "interlap_operations.hpp for those that it knows (a model leaves out the Local "
+                  "of the structure)");
 };
 template <auto method, class R> struct result {
     using type = std::decay_t<R>;

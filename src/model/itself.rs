@@ -14,6 +14,9 @@ use crate::core::operation::Status;
 use crate::core::sequential_runs::{Beginning, ClientCall, SequentialCall, SequentialRuns};
 use crate::core::words::{self, number};
 
+/// The last calls by which a state is described that nothing says.
+const CALLS_SHOWN: usize = 3;
+
 /// A structure as its own model, of the runs that a history brings along.
 pub struct Itself<'a> {
     history: &'a History,
@@ -197,7 +200,11 @@ impl<'a> Model<Call<'a>> for Itself<'_> {
                 let waiting: Vec<&SequentialCall> = calls.iter().filter(waits).copied().collect();
                 if waiting.is_empty() { own.clone() } else { format!("{own}, {}", all(&waiting)) }
             }
-            Some(_) => format!("after {}", all(&calls)),
+            Some(_) => {
+                let left_out = calls.len().saturating_sub(CALLS_SHOWN);
+                let dots = if left_out == 0 { "" } else { "..., " };
+                format!("after {dots}{}", all(&calls[left_out..]))
+            }
         }
     }
 }

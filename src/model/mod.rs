@@ -323,8 +323,8 @@ impl Kind {
             Consistency::Sequential => self.family() != Family::Store,
             // What is promised of each thread's operations says nothing where these have no order.
             Consistency::Quiescent => {
-                let by_thread = matches!(self, Kind::FifoPerProducer | Kind::Deque);
-                self.family() != Family::Store && !by_thread && !self.is_run()
+                let by_thread = self == Kind::FifoPerProducer || self.is_run();
+                self.family() != Family::Store && !by_thread
             }
             Consistency::Unordered => self == Kind::Serializable,
         }

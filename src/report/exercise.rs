@@ -2,6 +2,7 @@
 
 use crate::core::columns;
 use crate::fuzz::exercise::{Exercise, Gap, pairs_of_answers};
+use crate::report::words;
 
 /// Most gaps that are listed; a page has them all.
 const GAPS_MAX: usize = 5;
@@ -14,10 +15,10 @@ pub fn line(exercise: &Exercise) -> String {
     let (all, missing) = pairs_of_answers(exercise);
     let (mean, most) = exercise.concurrency();
     format!(
-        "exercised: {} operations with {} kinds of answers, {} of {all} pairs of kinds at once; \
+        "exercised: {} with {} of answers, {} of {all} pairs of kinds at once; \
          {mean:.1} calls under way on average, at most {most}",
-        ops.len(),
-        answers.len(),
+        words::counted(ops.len() as u64, "operation"),
+        words::counted(answers.len() as u64, "kind"),
         all - missing.len(),
     )
 }
@@ -62,7 +63,7 @@ mod tests {
             depths: vec![1, 1],
             ..Exercise::default()
         };
-        let expected = "exercised: 1 operations with 2 kinds of answers, 1 of 3 pairs of them at \
+        let expected = "exercised: 1 operation with 2 kinds of answers, 1 of 3 pairs of kinds at \
                         once; 1.5 calls under way on average, at most 2";
         assert_eq!(line(&exercise), expected);
         let gap = |at: usize| Gap { never: format!("gap {at}"), try_: "--keys 2".to_string() };

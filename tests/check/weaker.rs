@@ -123,8 +123,8 @@ fn records(history: &History) -> Vec<VecDeque<Record>> {
 }
 
 /// Models of which other orders may explain a history.
-const CONSISTENCIES: [&str; 7] =
-    ["fifo", "fifo:empty=none", "lifo", "set", "map", "register", "counter"];
+const CONSISTENCIES: [&str; 8] =
+    ["fifo", "fifo:empty=none", "lifo", "set", "map", "register", "counter", "deque"];
 
 #[test]
 fn sequential_consistency_is_what_an_enumeration_says() {
