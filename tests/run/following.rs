@@ -95,3 +95,30 @@ fn a_bad_string_ends_it_soon() {
     assert_eq!(done.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&done.stdout).contains("violates kv"));
 }
+
+/// Of other orders than linearizable ones, what comes later may explain what came before.
+#[test]
+fn what_may_be_explained_later_is_judged_in_the_end() {
+    let mut check = Command::new(env!("CARGO_BIN_EXE_interlap"));
+    check.args(["check", "--follow", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = check.stderr(Stdio::null()).spawn().expect("the program starts");
+    let mut input = child.stdin.take().expect("piped");
+    let line = |event: &str, client: u32| {
+        format!("{{\"event\": {event}, \"client_id\": {client}, \"op_id\": {client}}}\n")
+    };
+    let begun = [
+        "{\"interlap\": 1, \"model\": \"kv:consistency=sequential\"}\n".to_string(),
+        line(r#"{"start": {"op": "get", "args": ["k"]}}"#, 0),
+        line(r#"{"finish": {"results": ["a"]}}"#, 0),
+    ];
+    input.write_all(begun.concat().as_bytes()).expect("it reads");
+    // Long enough for a look, if it took one.
+    std::thread::sleep(std::time::Duration::from_millis(600));
+    let later =
+        [line(r#"{"start": {"op": "put", "args": ["k", "a"]}}"#, 1), line(r#"{"finish": {}}"#, 1)];
+    input.write_all(later.concat().as_bytes()).expect("it reads");
+    drop(input);
+    let done = child.wait_with_output().expect("it ends with its input");
+    let out = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.code() == Some(0) && out.contains("consistent"), "{out}");
+}

@@ -50,8 +50,9 @@ pub fn read(
     let mut begun = Some(String::new());
     let located = |error: String| anyhow!("{name}: {error}");
     loop {
-        if let (true, Some(begun)) = (reader.model().is_some_and(is_judged_whole), begun.as_ref()) {
-            return read_whole(source, begun, &lines, limits);
+        let whole = reader.model().filter(is_judged_whole);
+        if let (Some(model), Some(begun)) = (whole, &begun) {
+            return read_whole(source, (begun, model.is_linearizable()), &lines, limits);
         }
         let Some(line) = next_line(&lines, limits) else { break };
         let line = line?;
@@ -63,7 +64,7 @@ pub fn read(
         if let Event::Call { op, .. } = &event {
             match begun.take_if(|_| *op != Op::StoreBegin) {
                 Some(begun) if op.is_of_lists() => {
-                    return read_whole(source, &begun, &lines, limits);
+                    return read_whole(source, (&begun, false), &lines, limits);
                 }
                 _ => {}
             }
@@ -86,7 +87,7 @@ pub fn read(
     let online = online.ok_or_else(|| located("no event came".to_string()))?;
     let (returned, explained) = (online.returned(), online.explained());
     let model = reader.model();
-    let (verdict, history) = online.finish(reader.drained());
+    let (verdict, history) = online.finish(reader.drained() && !is_stopped(limits));
     let notes = vec![format!(
         "{returned} calls returned, and {explained} were explained at the last look; few of those \
          are kept"
@@ -99,7 +100,7 @@ pub fn read(
 
 /// Whether a history is judged as a whole: its strings, or operations that only a program knows,
 /// are told by all of it.
-fn is_judged_whole(model: Spec) -> bool {
+fn is_judged_whole(model: &Spec) -> bool {
     matches!(model.kind, Kind::Own | Kind::Kv)
 }
 
@@ -144,10 +145,14 @@ enum Next {
     End,
 }
 
-fn next(lines: &Lines, limits: &Limits) -> Next {
+/// Whether the user or a deadline ends it: what was to come is not known then.
+fn is_stopped(limits: &Limits) -> bool {
     let is_over = limits.deadline.is_some_and(|end| Instant::now() > end);
-    let stops = limits.cancelled.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
-    if is_over || stops {
+    is_over || limits.cancelled.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
+}
+
+fn next(lines: &Lines, limits: &Limits) -> Next {
+    if is_stopped(limits) {
         return Next::End;
     }
     match lines.recv_timeout(LOOK_EVERY) {
@@ -168,10 +173,11 @@ fn next_line(lines: &Lines, limits: &Limits) -> Option<std::io::Result<String>> 
     }
 }
 
-/// As [`read`], where all that came is judged again and again.
+/// As [`read`], where all that came is judged again and again; where not `looks`, only in the end:
+/// where what comes later may explain what came before.
 fn read_whole(
     source: &arguments::Source,
-    begun: &str,
+    (begun, looks): (&str, bool),
     lines: &Lines,
     limits: &Limits,
 ) -> Result<(RecordedHistory, Option<Verdict>)> {
@@ -185,11 +191,11 @@ fn read_whole(
                 is_new = true;
             }
             Next::Nothing => {}
-            Next::End => return judged(copy.path(), source, limits),
+            Next::End => return judged(copy.path(), source, (limits, !is_stopped(limits))),
         }
-        if is_new && looked.elapsed() > pause {
+        if is_new && looks && looked.elapsed() > pause {
             let started = Instant::now();
-            let (recorded, verdict) = judged(copy.path(), source, limits)?;
+            let (recorded, verdict) = judged(copy.path(), source, (limits, false))?;
             if matches!(verdict, Some(Verdict::Violation(_))) {
                 return Ok((recorded, verdict));
             }
@@ -202,10 +208,11 @@ fn read_whole(
 fn judged(
     copy: &Path,
     source: &arguments::Source,
-    limits: &Limits,
+    (limits, is_over): (&Limits, bool),
 ) -> Result<(RecordedHistory, Option<Verdict>)> {
     let (mut histories, _) = source::read_copy(copy, source)?;
     let mut recorded = histories.pop().context("no event came")?;
+    recorded.history.drained &= is_over;
     let model = recorded.known_model()?;
     recorded.notes.push(format!("all {} calls were judged together", recorded.history.len()));
     let verdict = check::check(&recorded.history, &model, limits);
