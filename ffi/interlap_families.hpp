@@ -137,18 +137,18 @@ struct is_optional<R, std::void_t<decltype(std::declval<R &>().has_value()),
 
 /* What a method returns; `uncallable` if it cannot be called so. */
 struct uncallable {};
+template <class R> struct type_of { using type = std::decay_t<R>; };
 template <class M, class T, class... A> auto returned() {
     if constexpr (has<M, T, A...>) {
         using local = typename local_of<T>::type;
-        using R = decltype(invoke<M>(std::declval<T &>(), std::declval<local &>(),
-                                     std::declval<A>()...));
-        return static_cast<std::decay_t<R> (*)()>(nullptr);
+        return type_of<decltype(invoke<M>(std::declval<T &>(), std::declval<local &>(),
+                                          std::declval<A>()...))>{};
     } else {
-        return static_cast<uncallable (*)()>(nullptr);
+        return type_of<uncallable>{};
     }
 }
 template <class M, class T, class... A>
-using result_of = decltype(returned<M, T, A...>()());
+using result_of = typename decltype(returned<M, T, A...>())::type;
 
 /* The parameters of a method: the type of the number that it fills in, if the last one refers to
    one; and whether there is one that does not hold every number. */

@@ -36,6 +36,9 @@ class Semaphore {
 // (interlap_operations.hpp lists them). No model is needed: answers are right if the structure,
 // called by one thread at a time in some order, gives the same. Methods may wait for each other.
 //
+// Where they are those of a family (push, pop, size; insert, remove, contains; get, put), its model
+// judges many more rounds: interlap fuzz NAME.cpp --model lifo
+//
 // What must not be called as it is drawn goes into a class of your own around yours, with
 // interlap::skip(), and a `struct Local { Local(Target &, unsigned thread); };` for what each
 // thread needs for itself.

@@ -97,7 +97,9 @@ fn ending(summary: &Summary, plan: &Plan) -> Option<String> {
     }
     let has_found = summary.outcome() == Outcome::Found;
     let why = match summary.ending {
-        Ending::Findings => "Stopped at the limit of distinct findings (--findings).",
+        Ending::Findings => {
+            "Stopped at the limit of distinct findings; --findings N lets it go on."
+        }
         Ending::Stopped => "Stopped; what was found is kept.",
         Ending::NotSequential => {
             "Stopped: the target fails even when called from one thread at a time."
