@@ -156,14 +156,12 @@ fn a_class_may_have_a_choice() {
         text.replace("CHOICE", choice).replace("STATE", state)
     };
     let run = |tool: &Tool, text: &str, status: i32, parts: &[&str]| {
-        let run = tool.fuzz_text("box.cpp", text).rounds(600).findings(1);
+        let run = tool.fuzz_text("box.cpp", text).rounds(300).findings(1);
         run.with("--threads 3 --calls 3").expect(status, parts)
     };
     let tool = Tool::new();
-    for state in [says, ""] {
-        let lossy = text("front", "interlap::choose(2)", state);
-        run(&tool, &lossy, 0, &["model class", NOTHING_FOUND]);
-    }
+    let lossy = text("front", "interlap::choose(2)", "");
+    run(&tool, &lossy, 0, &["model class", NOTHING_FOUND]);
     // A class that never loses anything accuses it.
     run(&Tool::new(), &text("front", "true", says), 1, &["model class"]);
     // Its own mistake is found, and shown with all that would have been right.
