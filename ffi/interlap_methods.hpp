@@ -9,6 +9,9 @@
 #include <cstdlib>
 #include <map>
 
+/* Of what is called once, when the target is loaded: it need not be fast, but compiled fast. */
+#define INTERLAP_ONCE __attribute__((cold))
+
 namespace interlap {
 
 /* What a method of a model says of an answer: is it right? */
@@ -81,7 +84,7 @@ struct said_of_method {
     void say(interlap::role of) { role = of; }
 };
 
-inline std::string joined(const std::vector<std::string> &parts) {
+INTERLAP_ONCE inline std::string joined(const std::vector<std::string> &parts) {
     std::string all;
     for (const std::string &part : parts)
         all += (all.empty() ? "" : ", ") + part;
@@ -89,13 +92,13 @@ inline std::string joined(const std::vector<std::string> &parts) {
 }
 
 /* What INTERLAP_METHOD has said, by name. */
-inline std::map<std::string, said_of_method> &said_of_methods() {
+INTERLAP_ONCE inline std::map<std::string, said_of_method> &said_of_methods() {
     static std::map<std::string, said_of_method> all;
     return all;
 }
 
 /* `resize(int 1..64) -> bool or false`. */
-inline std::string signature_of(const std::string &name, types_of_method of,
+INTERLAP_ONCE inline std::string signature_of(const std::string &name, types_of_method of,
                                 const said_of_method &said) {
     if (said.form != nullptr && !of.judges) of.results = {said.form_type};
     for (size_t at = 0; at < said.from.size() && at < of.arguments.size(); at++)
@@ -217,7 +220,7 @@ struct listed_method {
     const said_of_method *said;
 
     /* As the model's is to be. */
-    std::string signature() const {
+    INTERLAP_ONCE std::string signature() const {
         said_of_method of;
         of.form_type = said->form_type;
         of.form = said->form;
@@ -237,7 +240,7 @@ inline void answer_words(il_call *call, const listed_method &method, const words
     call->result_count = static_cast<uint32_t>(answer.size());
 }
 
-template <class T, auto method> listed_method listed(const char *name) {
+template <class T, auto method> INTERLAP_ONCE listed_method listed(const char *name) {
     using one = typename call_of<T, method>::type;
     auto run = [](void *structure, void *local, il_call *call, words &answer) {
         no_local none;
@@ -273,7 +276,8 @@ template <class R, class F> void say(said_of_method &of, const compared_by<F> &b
 }
 template <class R, class Said> void say(said_of_method &of, const Said &said) { of.say(said); }
 
-template <class T, auto method, class... Said> bool say(const char *name, const Said &...said) {
+template <class T, auto method, class... Said>
+INTERLAP_ONCE bool say(const char *name, const Said &...said) {
     said_of_method &of = said_of_methods()[name];
     (say<typename call_of<T, method>::type::result>(of, said), ...);
     const size_t wanted = call_of<T, method>::type::types().arguments.size();

@@ -94,7 +94,7 @@ template <class T> void tell(const void *object) {
     (void)object;
 }
 
-template <class T> const listed_class *class_of(std::vector<listed_method> methods) {
+template <class T> INTERLAP_ONCE const listed_class *class_of(std::vector<listed_method> methods) {
     static const listed_class of = {functions<T>::create, functions<T>::destroy,
                                     functions<T>::enter,  functions<T>::leave,
                                     tell<T>,              std::move(methods)};
@@ -108,7 +108,7 @@ inline const listed_class *the_model = nullptr;
 inline void (*call_of_family)(void *object, void *local, il_call *call) = nullptr;
 
 /* The model has the methods of the structure: otherwise what differs, else nothing. */
-inline std::string difference_of_model() {
+INTERLAP_ONCE inline std::string difference_of_model() {
     for (size_t at = 0; at < the_structure->methods.size(); at++) {
         const std::string has = the_model->methods[at].signature();
         const std::string wants = the_structure->methods[at].signature();
@@ -168,7 +168,8 @@ inline void call_listed(void *structure, void *local, il_call *call) noexcept {
 }
 
 /* The operations of families that listed methods may be, where the model has them. */
-template <class T> void add_operations_of_families(std::vector<il_operation> &to) {
+template <class T>
+INTERLAP_ONCE void add_operations_of_families(std::vector<il_operation> &to) {
     using methods = offer<T, true>;
     for (uint32_t op = 0; op < op_end; op++)
         if (methods::runs(op)) to.push_back({op, role_of<T>(op), methods::name(op)});
@@ -183,7 +184,7 @@ template <class T> void add_operations_of_families(std::vector<il_operation> &to
     };
 }
 
-template <class T> const il_target *listed_target() {
+template <class T> INTERLAP_ONCE const il_target *listed_target() {
     static const bool watches = watches_exceptions();
     (void)watches;
     static std::vector<il_operation> operations;
@@ -238,7 +239,7 @@ inline uint32_t choose(uint32_t count) {
 #define INTERLAP_LISTED(Class, name) interlap::detail::listed<Class, &Class::name>(#name),
 #define INTERLAP_OPERATIONS(Class, ...)                                                            \
     template <class interlap_class>                                                                \
-    static const interlap::detail::listed_class *interlap_listed() {                               \
+    INTERLAP_ONCE static const interlap::detail::listed_class *interlap_listed() {                 \
         return interlap::detail::class_of<interlap_class>(                                         \
             {INTERLAP_EACH(INTERLAP_LISTED, interlap_class, __VA_ARGS__)});                        \
     }                                                                                              \

@@ -43,7 +43,7 @@ fn a_class_beside_the_structure_says_what_is_right() {
     let wrong = POOL
         .replace("TAKE(used[id])", "[&] { bool had = used[id]; used[id] = true; return had; }()");
     let tool = Tool::new();
-    tool.fuzz_text("pool.cpp", &right).rounds(2_000).expect(0, &["model class", NOTHING_FOUND]);
+    tool.fuzz_text("pool.cpp", &right).rounds(1_000).expect(0, &["model class", NOTHING_FOUND]);
     // Which id is free it goes by what its calls meet.
     let other = Tool::new();
     let alone = other.fuzz_text("pool.cpp", &right).rounds(20_000).findings(1);
@@ -162,8 +162,6 @@ fn a_class_may_have_a_choice() {
     let tool = Tool::new();
     let lossy = text("front", "interlap::choose(2)", "");
     run(&tool, &lossy, 0, &["model class", NOTHING_FOUND]);
-    // A class that never loses anything accuses it.
-    run(&Tool::new(), &text("front", "true", says), 1, &["model class"]);
     // Its own mistake is found, and shown with all that would have been right.
     let wrong = text("back", "interlap::choose(2)", says);
     let finding = run(&tool, &wrong, 1, &["model class"]).finding();
