@@ -12,7 +12,7 @@ fn listed_methods_are_judged_by_the_model_of_a_family() {
         let run = tool.fuzz(&stack).seed(3).rounds(600).with(format!("--model {model}"));
         run.expect(0, &[NOTHING_FOUND, &format!("model {model}")]);
     }
-    let run = tool.fuzz(&stack).native().within("1s").with("--model lifo");
+    let run = tool.fuzz(&stack).native().rounds(100).with("--model lifo");
     run.expect(0, &[NOTHING_FOUND, "model lifo"]);
     // It is no queue, and says so at once.
     let run = tool.fuzz(&stack).rounds(600).findings(1).with("--model fifo --shrink 0s");

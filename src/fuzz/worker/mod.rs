@@ -358,7 +358,10 @@ impl<'a> Worker<'a> {
         for op in &hello.target.operations {
             if !model.accepts(*op) {
                 let (name, family) = (op.name(), op.family().name());
-                bail!("adapter {adapter} offers {name} of a {family}; model {model} has none");
+                bail!(
+                    "adapter {adapter} offers {name} of a {family}; model {model} has none: name \
+                     one that has it (--model), or rename methods that are no operations"
+                );
             }
         }
         if model.kind.is_run() && self.options.plan.engine != Engine::Controlled {
