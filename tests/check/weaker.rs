@@ -199,7 +199,7 @@ fn quiescent_consistency_is_what_an_enumeration_says() {
         let quiescent = Spec { consistency: Consistency::Quiescent, ..spec };
         let mut random = Random::new(900 + at as u64);
         let (mut only_so, mut never) = (0, 0);
-        for _ in 0..crate::how_many(3_000) {
+        for _ in 0..crate::how_many(2_000) {
             let shape = Shape { kind: spec.kind, threads: (2, 3), operations: (3, 5), ..SMALL };
             let history = history(shape, &mut random);
             let mut left = by_time(&history);
