@@ -5,8 +5,8 @@
 //!
 //! A model may make a call in several ways, which are numbered.
 //!
-//! Where a model says its state, beginnings with equal states are one, if each client has come as
-//! far: what comes after them is the same.
+//! Where a model says its state, or the memory of a structure is known, beginnings that lead to
+//! the same are one, if each client has come as far: what comes after them is the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -15,6 +15,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::operation::{Op, Status};
+use super::random::Random;
 
 /// A beginning of an order: the number of its last call, 0 before the first.
 pub type Beginning = u32;
@@ -51,6 +52,9 @@ pub struct SequentialCall {
     /// The state after this, as text, where the model says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
+    /// A hash of all that decides later answers, where no call waits and that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u64>,
 }
 
 impl SequentialCall {
@@ -61,16 +65,37 @@ impl SequentialCall {
     pub fn waits(&self) -> bool {
         self.status == Status::Pending
     }
+
+    /// Whether the other is the same call, with the same answer.
+    pub fn agrees(&self, other: &SequentialCall) -> bool {
+        let told = |of: &SequentialCall| (of.of(), of.choice_last, of.op, of.status);
+        told(self) == told(other)
+            && (&self.args, &self.results, &self.awake)
+                == (&other.args, &other.results, &other.awake)
+    }
+
+    /// What tells it apart from others after which as much was done; none where nothing does.
+    fn state(&self) -> Option<State> {
+        // A call that waits in vain has not come further.
+        let said = self.state.clone().filter(|_| !self.waits()).map(State::Said);
+        said.or(self.memory.map(State::Memory))
+    }
 }
 
 fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum State {
+    Said(String),
+    Memory(u64),
+}
+
 /// What tells apart beginnings of which the state is known.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Known {
-    state: String,
+    state: State,
     /// The number of each client's last call, and whether it waits.
     progress: Vec<(u32, u32, bool)>,
     awake: Vec<u32>,
@@ -88,6 +113,8 @@ pub struct SequentialRuns {
     next: FxHashMap<(Beginning, ClientCall), u32>,
     /// Beginnings of which the state is known.
     known: FxHashMap<Known, Beginning>,
+    /// Calls were answered otherwise after one beginning: what seemed to be equal is not.
+    disagree: bool,
     /// Orders that were asked for and not run.
     asked: Mutex<BTreeSet<Vec<ClientCall>>>,
 }
@@ -140,30 +167,59 @@ impl SequentialRuns {
     pub fn add(&mut self, run: impl IntoIterator<Item = SequentialCall>) {
         let mut at = 0;
         for call in run {
-            let number = self.next.get(&(at, call.of())).copied();
-            let number = number.unwrap_or_else(|| self.push(at, call));
+            let number = match self.next.get(&(at, call.of())) {
+                None => self.push(at, call),
+                Some(number) => {
+                    self.disagree |= !self.calls[*number as usize - 1].1.agrees(&call);
+                    *number
+                }
+            };
             at = self.ended[number as usize - 1];
         }
+    }
+
+    /// Whether runs that came to the same state, so far as it is known, went on differently.
+    pub fn disagree(&self) -> bool {
+        self.disagree
+    }
+
+    /// Orders of which each call is known after what is one with the calls before it; few of them
+    /// were run as a whole. To run them shows whether that is right.
+    pub fn draw(&self, random: &mut Random, count: usize) -> Vec<Vec<ClientCall>> {
+        let mut next: BTreeMap<Beginning, Vec<(ClientCall, Beginning)>> = BTreeMap::new();
+        for ((before, call), number) in &self.next {
+            next.entry(*before).or_default().push((*call, self.ended[*number as usize - 1]));
+        }
+        next.values_mut().for_each(|calls| calls.sort_unstable());
+        let mut order = || {
+            let (mut order, mut at) = (Vec::new(), 0);
+            while let Some(calls) = next.get(&at) {
+                let (call, after) = calls[random.below(calls.len() as u64) as usize];
+                order.push(call);
+                at = after;
+            }
+            order
+        };
+        (0..count).map(|_| order()).collect()
     }
 
     /// Appends a call that comes after this beginning, and gives its number.
     fn push(&mut self, before: Beginning, call: SequentialCall) -> u32 {
         let number = self.calls.len() as u32 + 1;
-        // A call that waits in vain has not come further.
-        let state = call.state.clone().filter(|_| !call.waits());
+        let state = call.state();
         self.next.entry((before, call.of())).or_insert(number);
         self.calls.push((before, call));
         self.ended.push(number);
         if let Some(state) = state {
-            let known = Known { state, ..self.known(number) };
+            let known = self.known(number, state);
             let first = *self.known.entry(known).or_insert(number);
             *self.ended.last_mut().expect("pushed above") = first;
         }
         number
     }
 
-    /// What tells apart this beginning, but for its state.
-    fn known(&self, beginning: Beginning) -> Known {
+    /// What tells apart this beginning, with this state.
+    fn known(&self, beginning: Beginning, state: State) -> Known {
         let calls = self.calls(beginning);
         let mut last: BTreeMap<u32, (u32, bool)> = BTreeMap::new();
         for call in &calls {
@@ -171,8 +227,13 @@ impl SequentialRuns {
         }
         let awake = calls.last().map(|call| call.awake.clone()).unwrap_or_default();
         let progress = last.into_iter().map(|(client, (index, waits))| (client, index, waits));
-        let progress = progress.collect();
-        Known { state: String::new(), progress, awake }
+        Known { state, progress: progress.collect(), awake }
+    }
+
+    /// The calls that led to what another beginning had led to, by that beginning.
+    pub fn repeated(&self) -> impl Iterator<Item = Beginning> {
+        let all = (1..).zip(self.ended.iter().copied());
+        all.filter(|(number, ended)| number != ended).map(|(_, ended)| ended)
     }
 
     /// How many calls were made in all, those of common beginnings once.
@@ -234,6 +295,7 @@ impl Clone for SequentialRuns {
             ended: self.ended.clone(),
             next: self.next.clone(),
             known: self.known.clone(),
+            disagree: self.disagree,
             asked: Mutex::default(),
         }
     }

@@ -203,7 +203,10 @@ impl<'a> Model<Call<'a>> for Itself<'_> {
             Some(_) => {
                 let left_out = calls.len().saturating_sub(CALLS_SHOWN);
                 let dots = if left_out == 0 { "" } else { "..., " };
-                format!("after {dots}{}", all(&calls[left_out..]))
+                // Of several orders that lead to it, one is told.
+                let is_one = self.runs.repeated().all(|other| other != *state);
+                let like = if is_one { "" } else { "the same as " };
+                format!("{like}after {dots}{}", all(&calls[left_out..]))
             }
         }
     }

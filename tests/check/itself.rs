@@ -229,8 +229,20 @@ fn history(calls: &[Made]) -> History {
     history
 }
 
-/// The calls of `order`, made one at a time, by a structure that may say its state.
-fn run(calls: &[Made], order: &[ClientCall], says: bool) -> Vec<SequentialCall> {
+/// What is known after each call.
+#[derive(Clone, Copy)]
+enum Known {
+    Answer,
+    /// The state, too, which the structure says.
+    State,
+    /// The memory, too, where no call waits.
+    Memory,
+    /// As if the memory were always the same.
+    NoMemory,
+}
+
+/// The calls of `order`, made one at a time.
+fn run(calls: &[Made], order: &[ClientCall], known: Known) -> Vec<SequentialCall> {
     let mut waits = [false; 3];
     let mut semaphore = Semaphore { permits: 1, ..Semaphore::default() };
     let one = |&ClientCall { client, index, choice }: &ClientCall| {
@@ -242,7 +254,14 @@ fn run(calls: &[Made], order: &[ClientCall], says: bool) -> Vec<SequentialCall> 
         waits[client as usize] = result.is_none();
         let status = if result.is_some() { Status::Ok } else { Status::Pending };
         let (results, awake) = (result.into_iter().collect(), semaphore.awake.clone());
-        let (op, args, state) = (call.op, vec![], says.then(|| format!("{semaphore:?}")));
+        let (op, args) = (call.op, vec![]);
+        let memory = |of| Some(of).filter(|_| !waits.contains(&true));
+        let (state, memory) = match known {
+            Known::Answer => (None, None),
+            Known::State => (Some(format!("{semaphore:?}")), None),
+            Known::Memory => (None, memory(semaphore.permits as u64)),
+            Known::NoMemory => (None, memory(0)),
+        };
         SequentialCall {
             client,
             index,
@@ -254,6 +273,7 @@ fn run(calls: &[Made], order: &[ClientCall], says: bool) -> Vec<SequentialCall> 
             results,
             awake,
             state,
+            memory,
         }
     };
     order.iter().map(one).collect()
@@ -270,19 +290,20 @@ fn verdicts_are_those_of_an_enumeration() {
         let calls = calls(&mut random);
         let (mut history, is_right) = (history(&calls), is_right(&calls, &spec));
         let (mut runs, gives_up) = (SequentialRuns::default(), random.percent(20));
-        let says = at % 2 == 1;
+        let known = [Known::Answer, Known::State, Known::Memory][at % 3];
         let verdict = loop {
             history.runs = Some(Arc::new(runs));
             let verdict = check(&history, &spec, &limits);
-            let known = history.runs.take().expect("set above");
-            let asked = known.take_asked();
-            runs = Arc::unwrap_or_clone(known);
+            let run_already = history.runs.take().expect("set above");
+            let asked = run_already.take_asked();
+            runs = Arc::unwrap_or_clone(run_already);
             let is_over = asked.is_empty() || verdict == Verdict::Consistent;
             if is_over || gives_up && random.percent(30) {
                 break verdict;
             }
-            asked.iter().for_each(|order| runs.add(run(&calls, order, says)));
+            asked.iter().for_each(|order| runs.add(run(&calls, order, known)));
         };
+        assert!(!runs.disagree(), "{calls:?}");
         let kept = serde_json::to_string(&runs).expect("it is data");
         assert_eq!(serde_json::from_str::<SequentialRuns>(&kept).expect("it was written"), runs);
         match verdict {
@@ -308,9 +329,11 @@ fn a_call_that_could_not_be_made_explains_nothing() {
     let refused = SequentialCall {
         status: Status::Pending,
         results: vec![],
-        ..run(&calls, &[FIRST], false)[0].clone()
+        ..run(&calls, &[FIRST], Known::Answer)[0].clone()
     };
-    for (call, is_right) in [(run(&calls, &[FIRST], false).remove(0), true), (refused, false)] {
+    for (call, is_right) in
+        [(run(&calls, &[FIRST], Known::Answer).remove(0), true), (refused, false)]
+    {
         let mut runs = SequentialRuns::default();
         runs.add([call]);
         history.runs = Some(Arc::new(runs));
@@ -338,7 +361,7 @@ fn answers_that_are_as_right_are_told() {
             break found.into_iter().flat_map(|partial| partial.expected).collect();
         }
         runs = Arc::unwrap_or_clone(known);
-        asked.iter().for_each(|order| runs.add(run(&calls, order, true)));
+        asked.iter().for_each(|order| runs.add(run(&calls, order, Known::State)));
     };
     let answers = (0..3).map(|way| Expected::Answer(Status::Ok, vec![way])).collect();
     assert!(expected.contains(&Expected::OneOf(answers)), "{expected:?}");
@@ -351,41 +374,65 @@ fn runs_of_other_calls_say_nothing() {
     let of = |op| vec![Made { client: 0, op, start: 1, end: Some(2), result: 1 }];
     let mut history = history(&of(release));
     let mut runs = SequentialRuns::default();
-    runs.add(run(&of(acquire), &[FIRST], false));
+    runs.add(run(&of(acquire), &[FIRST], Known::Answer));
     history.runs = Some(Arc::new(runs));
     let verdict = check(&history, &Spec::new(Kind::Itself), &Limits::default());
     assert!(matches!(verdict, Verdict::Inconclusive(_)), "{verdict:?}");
 }
 
-/// Of a structure that says its state, orders that lead to one state are followed once.
+/// Where states or memory are known, orders that lead to the same are followed once.
 #[test]
 fn orders_that_lead_to_equal_states_are_one() {
     let release = op("release() -> int");
     let last = |client, result| Made { client, op: release, start: 0, end: Some(9), result };
     // What the calls answer in any order, but for one of the last client.
     let calls: Vec<Made> = [(0, 1), (1, 2), (2, 9)].map(|(client, of)| last(client, of)).into();
-    let needed = |says: bool| {
+    let needed = |known: Known| {
         let (mut history, mut runs) = (history(&calls), SequentialRuns::default());
         loop {
             history.runs = Some(Arc::new(runs));
             let verdict = check(&history, &Spec::new(Kind::Itself), &Limits::default());
-            let known = history.runs.take().expect("set above");
-            let asked = known.take_asked();
-            runs = Arc::unwrap_or_clone(known);
+            let run_already = history.runs.take().expect("set above");
+            let asked = run_already.take_asked();
+            runs = Arc::unwrap_or_clone(run_already);
             if asked.is_empty() {
                 assert!(matches!(verdict, Verdict::Violation(_)), "{verdict:?}");
                 return runs.len();
             }
-            asked.iter().for_each(|order| runs.add(run(&calls, order, says)));
+            asked.iter().for_each(|order| runs.add(run(&calls, order, known)));
         }
     };
-    assert!(needed(true) <= needed(false), "{} {}", needed(true), needed(false));
-    let mut runs = SequentialRuns::default();
-    let by = |order: [u32; 2]| order.map(|client| ClientCall { client, index: 0, choice: 0 });
-    runs.add(run(&calls, &by([0, 1]), true));
-    runs.add(run(&calls, &by([1, 0]), true));
-    let third = ClientCall { client: 2, index: 0, choice: 0 };
-    runs.add(run(&calls, &[&by([0, 1])[..], &[third]].concat(), true));
-    assert!(runs.has(&[&by([1, 0])[..], &[third]].concat()), "the same state");
-    assert_eq!(runs.len(), 5);
+    let all = needed(Known::Answer);
+    assert!(needed(Known::State) <= all && needed(Known::Memory) <= all, "{all}");
+    for known in [Known::State, Known::Memory] {
+        let mut runs = SequentialRuns::default();
+        let by = |order: [u32; 2]| order.map(|client| ClientCall { client, ..FIRST });
+        runs.add(run(&calls, &by([0, 1]), known));
+        runs.add(run(&calls, &by([1, 0]), known));
+        let third = ClientCall { client: 2, ..FIRST };
+        runs.add(run(&calls, &[&by([0, 1])[..], &[third]].concat(), known));
+        assert!(runs.has(&[&by([1, 0])[..], &[third]].concat()), "the same state");
+        assert_eq!(runs.len(), 5);
+    }
+}
+
+/// Orders that seem to lead to the same are noticed once they are run, and do not.
+#[test]
+fn runs_that_differ_after_equal_memory_disagree() {
+    let made = |client, name| Made { client, op: op(name), start: 0, end: Some(9), result: 0 };
+    let names = ["release() -> int", "lose() -> int", "available() -> int"];
+    let calls: Vec<Made> = (0..).zip(names).map(|(client, name)| made(client, name)).collect();
+    // Of no more than one permit, two are lost: how many there are then depends on the order.
+    let [release, lose, available] =
+        [(0, 0), (1, 2), (2, 0)].map(|(client, choice)| ClientCall { client, choice, ..FIRST });
+    for (known, is_right) in [(Known::Memory, true), (Known::NoMemory, false)] {
+        let mut runs = SequentialRuns::default();
+        runs.add(run(&calls, &[release, lose, available], known));
+        runs.add(run(&calls, &[lose, release], known));
+        assert!(!runs.disagree(), "nothing was called after both");
+        for order in runs.draw(&mut interlap::core::random::Random::new(1), 8) {
+            runs.add(run(&calls, &order, known));
+        }
+        assert_eq!(runs.disagree(), !is_right);
+    }
 }

@@ -10,6 +10,7 @@ use interlap::check::{self, Limits, Verdict};
 use interlap::core::history::History;
 use interlap::core::operation::Status;
 use interlap::core::plan::{Call, Job, Plan, Scenario};
+use interlap::core::random::Random;
 use interlap::core::scenario;
 use interlap::core::sequential_runs::{ClientCall, SequentialCall, SequentialRuns};
 use interlap::core::words;
@@ -29,6 +30,13 @@ use crate::workload::Shape;
 
 /// Orders of one round at most: a round that needs more is not decided.
 const ORDERS_MAX: usize = 512;
+
+/// A round that needs more is begun again, and what beginnings lead to is compared from then on.
+const ORDERS_PLAIN: usize = 64;
+/// Orders of such a round at most.
+const ORDERS_COMPARED_MAX: usize = 4096;
+/// Orders that are run once more where they lead to a violation.
+const ORDERS_AGAIN: usize = 128;
 
 /// Steps in vain after which a call that is made alone is first taken to wait: it looks at the same
 /// places again and again. A violation must stand where that takes as many as a livelock.
@@ -61,6 +69,8 @@ pub struct Alone<'a> {
     steps_max: u64,
     /// Some call waited in vain.
     in_vain: bool,
+    /// States of the target that seemed to be equal never went on differently.
+    may_compare: bool,
     /// Threads of the target outlived one of the runs.
     pub left_running: bool,
 }
@@ -69,8 +79,18 @@ impl<'a> Alone<'a> {
     pub fn new(job: &'a Job, target: &'a Target, kind: Kind) -> Alone<'a> {
         let (plan, reader) = (job.plan.clone(), RoundReader::new(&target.methods));
         let of_model = kind == Kind::Class;
-        let (structures, steps_max, in_vain, left_running) = (0, STEPS_MAX, false, false);
-        Alone { job, target, of_model, plan, reader, structures, steps_max, in_vain, left_running }
+        Alone {
+            job,
+            target,
+            of_model,
+            plan,
+            reader,
+            structures: 0,
+            steps_max: STEPS_MAX,
+            in_vain: false,
+            may_compare: true,
+            left_running: false,
+        }
     }
 
     /// Decides a round that came to its end, though calls may wait for ever. Leaves in `history`
@@ -91,7 +111,7 @@ impl<'a> Alone<'a> {
             add_answers(&mut scenario, history);
         }
         self.plan.scenarios = vec![scenario];
-        let order = Order { begun: &[], guess: &guess };
+        let order = Order { guess: &guess, ..Order::default() };
         if shape.sequential && !self.of_model {
             self.are_the_same(shape.round, order, area)?;
         }
@@ -108,18 +128,60 @@ impl<'a> Alone<'a> {
         self.search((shape.round, history), (model, limits), order, area)
     }
 
-    /// Makes the calls in orders until the history is decided, or too many were tried.
+    /// Decides the history by a few orders, or by many where what they lead to is compared.
     fn search(
         &mut self,
         (round, history): (u64, &mut History),
-        (model, limits): (&Model, &Limits),
+        rules: (&Model, &Limits),
         order: Order,
+        area: &mut Area,
+    ) -> Result<Verdict, String> {
+        if self.may_compare {
+            let few = self.try_orders((round, history), rules, (order, ORDERS_PLAIN), area)?;
+            if !matches!(few, Verdict::Inconclusive(_)) || self.left_running {
+                return Ok(few);
+            }
+            let most = (Order { compares: true, ..order }, ORDERS_COMPARED_MAX);
+            let verdict = self.try_orders((round, history), rules, most, area)?;
+            let is_violation = matches!(verdict, Verdict::Violation(_));
+            if self.agree((round, history), (most.0, is_violation), area)? {
+                return Ok(verdict);
+            }
+            self.may_compare = false;
+        }
+        self.try_orders((round, history), rules, (order, ORDERS_MAX), area)
+    }
+
+    /// Whether the runs agree, also with random orders of what they say where `asks_again`.
+    fn agree(
+        &mut self,
+        (round, history): (u64, &mut History),
+        (order, asks_again): (Order, bool),
+        area: &mut Area,
+    ) -> Result<bool, String> {
+        let Some(mut runs) = history.runs.take().map(Arc::unwrap_or_clone) else { return Ok(true) };
+        let orders = if asks_again { ORDERS_AGAIN } else { 0 };
+        for begun in runs.draw(&mut Random::new(round), orders) {
+            let order = Order { begun: &begun, ..order };
+            runs.add(self.run((round, Unlike::default()), order, area)?);
+        }
+        let agree = !runs.disagree();
+        history.runs = Some(Arc::new(runs));
+        Ok(agree)
+    }
+
+    /// Makes the calls in orders until the history is decided, or so many were tried.
+    fn try_orders(
+        &mut self,
+        (round, history): (u64, &mut History),
+        (model, limits): (&Model, &Limits),
+        (order, orders_max): (Order, usize),
         area: &mut Area,
     ) -> Result<Verdict, String> {
         let (mut runs, mut wanted, mut made) = (SequentialRuns::default(), vec![Vec::new()], 0);
         let mut batch = 2;
         loop {
-            let (before, most) = (made, made + batch.min(ORDERS_MAX - made));
+            let (before, most) = (made, made + batch.min(orders_max - made));
             for begun in wanted.drain(..) {
                 if made < most && (begun.is_empty() || !runs.has(&begun)) {
                     let order = Order { begun: &begun, ..order };
@@ -139,11 +201,15 @@ impl<'a> Alone<'a> {
             // Where the guess went wrong late, most of it was right.
             wanted.sort_by_key(|begun| Reverse(begun.len()));
             let is_decided = wanted.is_empty() || matches!(verdict, Verdict::Consistent);
-            if is_decided || made == ORDERS_MAX || made == before || self.left_running {
+            runs = Arc::unwrap_or_clone(history.runs.take().expect("set above"));
+            // It is in vain to compare more where little is ever the same.
+            let is_vain = made >= ORDERS_MAX && runs.repeated().count() < made / 2;
+            let is_over = made == orders_max || made == before || is_vain || runs.disagree();
+            if is_decided || is_over || self.left_running {
+                history.runs = Some(Arc::new(runs));
                 return Ok(verdict);
             }
-            runs = Arc::unwrap_or_clone(history.runs.take().expect("set above"));
-            batch = (batch + batch / 2).min(ORDERS_MAX);
+            batch = (batch + batch / 2).min(orders_max);
         }
     }
 
@@ -252,6 +318,7 @@ fn answers(plan: &Plan, history: &History, done: &Done) -> Vec<SequentialCall> {
             results,
             awake: turn.awake.clone(),
             state: turn.state.clone(),
+            memory: turn.memory,
         })
     };
     done.turns.iter().map_while(of_turn).collect()

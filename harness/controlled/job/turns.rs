@@ -7,6 +7,7 @@ use interlap::core::sequential_runs::ClientCall;
 
 use crate::controlled::core::engine::{self, Wait};
 use crate::controlled::core::waiting;
+use crate::controlled::state::memory;
 use crate::model_state;
 
 /// The order of the calls.
@@ -17,6 +18,8 @@ pub struct Order<'a> {
     /// All calls, in the order in which clients then make those that they have not come to. Calls
     /// that wait go on as soon as they can.
     pub guess: &'a [ClientCall],
+    /// The memory after each turn is looked at.
+    pub compares: bool,
 }
 
 impl Order<'_> {
@@ -40,6 +43,8 @@ pub struct Turn {
     pub awake: Vec<u32>,
     /// The state of the model, where it says it.
     pub state: Option<String>,
+    /// A hash of what decides later answers, where no call waits and that is known.
+    pub memory: Option<u64>,
     /// The choices after 0 that the model had.
     pub choice_last: u32,
 }
@@ -230,6 +235,7 @@ impl<'a> Turns<'a> {
             came_to,
             awake: Vec::new(),
             state: model_state::take(),
+            memory: if self.order.compares { self.memory() } else { None },
             choice_last: model_state::ways() - 1,
         });
         model_state::choose(0);
@@ -238,6 +244,15 @@ impl<'a> Turns<'a> {
         let awake = clients.filter(waits).filter(|client| self.may_go_on(*client)).collect();
         self.made.borrow_mut().last_mut().expect("pushed above").awake = awake;
         came_to != CameTo::WrongAnswer
+    }
+
+    /// The hash of the memory, where all that is to be known lies there: not on the stack of a call
+    /// that waits, or of a thread of the target's own.
+    fn memory(&self) -> Option<u64> {
+        let clients = self.clients.len();
+        let waits = self.clients.iter().any(|client| client.waits.get().is_some());
+        let are_callers = engine::alive().all(|alive| alive.thread <= clients);
+        if waits || !are_callers { None } else { memory::hash(clients + 1) }
     }
 
     /// The turns that were given.
@@ -254,7 +269,7 @@ mod tests {
     fn an_order_goes_on_with_the_calls_that_it_lacks() {
         let call = |(client, index)| ClientCall { client, index, choice: 0 };
         let guess = [(0, 0), (1, 0), (0, 1), (2, 0)].map(call);
-        let order = Order { begun: &[], guess: &guess };
+        let order = Order { guess: &guess, ..Order::default() };
         assert_eq!(order.rest(&[0, 0, 0]), guess);
         assert_eq!(order.rest(&[1, 0, 1]), [(1, 0), (0, 1)].map(call));
     }

@@ -91,6 +91,37 @@ pub fn data() -> impl Iterator<Item = (usize, usize)> {
     TARGET.get().into_iter().flat_map(|found| &found.data).map(|data| (data.at, data.image.len()))
 }
 
+/// Addresses and sizes of the stretches of static data, and of the thread-local variables of the
+/// first `threads` threads, that are not as they were when the target had been loaded.
+pub fn changed(threads: usize) -> impl Iterator<Item = (usize, usize)> {
+    let found = TARGET.get().into_iter();
+    let of_data = |data: &'static Data| {
+        let chunks = (data.at..).step_by(CHUNK).zip(data.chunks());
+        chunks.filter(|(at, image)| !holds(*at, image)).map(|(at, image)| (at, image.len()))
+    };
+    let of_local = move |local: &'static Local| {
+        let places = local.at[..threads].iter().map(|at| at.load(Ordering::Acquire));
+        let is_changed = |at: &usize| {
+            let (image, rest) = (local.image, local.bytes - local.image.len());
+            !holds(*at, image) || !holds_zeros(*at + image.len(), rest)
+        };
+        places.filter(|at| *at != 0).filter(is_changed).map(|at| (at, local.bytes))
+    };
+    let data = found.clone().flat_map(|found| &found.data).flat_map(of_data);
+    data.chain(found.flat_map(|found| &found.locals).flat_map(of_local))
+}
+
+/// Whether these variables of the target, which does not run now, are as in the image.
+fn holds(at: usize, image: &[u8]) -> bool {
+    let now: *const u8 = ptr::with_exposed_provenance(at);
+    // SAFETY: variables of a library that stays loaded, as noted, so many.
+    unsafe { slice::from_raw_parts(now, image.len()) == image }
+}
+
+fn holds_zeros(at: usize, bytes: usize) -> bool {
+    (0..bytes).step_by(CHUNK).all(|from| holds(at + from, &ZEROS[..CHUNK.min(bytes - from)]))
+}
+
 /// Restores all but thread-local variables. Most data is unchanged and is not written, which evicts
 /// less of the processor's cache.
 pub fn restore() {

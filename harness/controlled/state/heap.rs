@@ -98,26 +98,38 @@ pub fn set_limit(mib: u64) {
     HEAP.limit.set(ARENA + bytes.min(ARENA_BYTES));
 }
 
-/// The block of this round that contains the address, with its size, unless an earlier call gave
-/// it. To be called only after a round, because it marks blocks.
-pub fn reach(address: usize) -> Option<(usize, usize)> {
-    let allocated = |at: usize| !matches!(shadow(at), NOTHING | FREED);
-    if !(HEAP.base.get()..HEAP.end.get()).contains(&address) || !allocated(address) {
+/// The allocated block of this round that contains the address, with its size.
+pub fn block_of(address: usize) -> Option<(usize, usize)> {
+    if !(HEAP.base.get()..HEAP.end.get()).contains(&address) || !is_allocated(shadow(address)) {
         return None;
     }
     let mut block = address & !(GRANULE - 1);
-    while allocated(block - GRANULE) {
+    while is_allocated(shadow(block - GRANULE)) {
         block -= GRANULE;
     }
-    let mut reached = head(block);
+    let Head { size, magic, .. } = head(block);
     // The target may have overwritten this head.
-    let whole = reached.magic == BLOCK_MAGIC && block + reached.size <= HEAP.end.get();
-    if !whole || reached.next == REACHED {
+    (magic == BLOCK_MAGIC && block + size <= HEAP.end.get()).then_some((block, size))
+}
+
+/// As [`block_of`], unless an earlier call gave it. To be called only after a round, because it
+/// marks blocks.
+pub fn reach(address: usize) -> Option<(usize, usize)> {
+    let (block, size) = block_of(address)?;
+    let reached = head(block);
+    if reached.next == REACHED {
         return None;
     }
-    reached.next = REACHED;
-    set_head(block, reached);
-    Some((block, reached.size))
+    set_head(block, Head { next: REACHED, ..reached });
+    Some((block, size))
+}
+
+/// The allocated blocks of this round in the order of their addresses, with their sizes.
+pub fn blocks() -> impl Iterator<Item = (usize, usize)> {
+    let granules = (HEAP.base.get()..HEAP.end.get()).step_by(GRANULE);
+    // Before each block lies its head, which is not allocated.
+    let starts = granules.filter(|at| is_allocated(shadow(*at)) && !is_allocated(shadow(at - 16)));
+    starts.filter_map(block_of)
 }
 
 /// Keeps everything that is allocated now for all rounds. Addresses and sizes of that and of its

@@ -3,6 +3,7 @@
 //! - `heap`: the arena of the target's blocks; checks of accesses to it
 //! - `store_buffers`: store buffers, in the rounds that have them
 //! - `globals_snapshot`: the target's variables, restored for each round
+//! - `memory`: whether two states of it are the same
 //! - `leaks`: blocks that a round lost
 //! - `growth`: ends a process before what it keeps between rounds exhausts anything
 
@@ -10,4 +11,5 @@ pub mod globals_snapshot;
 pub mod growth;
 pub mod heap;
 pub mod leaks;
+pub mod memory;
 pub mod store_buffers;
