@@ -35,7 +35,7 @@ pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
             Err(why) => Verdict::Inconclusive(why),
         },
         Consistency::Quiescent => {
-            let (widened, ids) = without_order_within(history);
+            let (widened, ids) = split_clients(history);
             let linearizable = Spec { consistency: Consistency::Linearizable, ..*spec };
             match by_timeboxes(&widened, &linearizable, limits) {
                 Verdict::Violation(witness) => {
@@ -57,7 +57,7 @@ fn violated(consistency: Consistency, operations: Vec<OperationId>) -> Verdict {
 /// The history with each operation alone, of a client of its own, whose timebox is the whole time
 /// between two instants at which no operation was under way; and the operation of each thread.
 /// Linearizable orders of it are the quiescently consistent ones of `history`.
-fn without_order_within(history: &History) -> (History, Vec<OperationId>) {
+pub fn split_clients(history: &History) -> (History, Vec<OperationId>) {
     let mut ids: Vec<OperationId> = history.ids().collect();
     ids.sort_by_key(|id| history.operation(*id).start);
     let mut widened = History { drain: None, ..history.without_threads() };

@@ -8,7 +8,7 @@ use super::undecided::Undecided;
 use super::verdict::{Limits, Verdict};
 use crate::core::history::{History, OperationId};
 use crate::core::operation::Status;
-use crate::model::{Itself, Spec};
+use crate::model::{Consistency, Itself, Spec};
 
 /// Decides the history. Inconclusive where orders would be needed that were not run: the runs of
 /// the history have noted which (`SequentialRuns::take_asked`).
@@ -19,6 +19,10 @@ pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     let steps = Steps::new(history, spec, None);
     let itself = Itself::new(history, spec);
     let (verdict, asked) = runs.while_asked(|| match all_wait(history) {
+        // Of calls that other clients made.
+        _ if spec.consistency == Consistency::Quiescent => {
+            consistency::check(history, spec, limits)
+        }
         Some(first) if !itself.may_wait_at_once() => {
             Verdict::Violation(unexplained(first, Vec::new()))
         }

@@ -41,6 +41,7 @@ mod undecided;
 mod verdict;
 mod weaker;
 
+pub use consistency::split_clients;
 pub use data::events::{Events, HistoryEvent};
 pub use data::overlap::{Overlap, overlap};
 pub use data::witnesses::UNEXPLAINED_IN_STEPS;

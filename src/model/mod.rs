@@ -323,8 +323,7 @@ impl Kind {
             Consistency::Sequential => self.family() != Family::Store,
             // What is promised of each thread's operations says nothing where these have no order.
             Consistency::Quiescent => {
-                let by_thread = self == Kind::FifoPerProducer || self.is_run();
-                self.family() != Family::Store && !by_thread
+                self.family() != Family::Store && self != Kind::FifoPerProducer
             }
             Consistency::Unordered => self == Kind::Serializable,
         }
@@ -508,6 +507,7 @@ mod tests {
             "set",
             "set:consistency=quiescent",
             "self:consistency=sequential",
+            "class:consistency=quiescent",
             "serializable:consistency=unordered",
             "fifo-relaxed:k=7",
             "crate:consistency=sequential,path=/a,k=3:b",

@@ -1,8 +1,10 @@
 //! Models that other orders may explain than those of linearizability.
 
+use std::path::Path;
+
 use interlap::report::words::NOTHING_FOUND;
 
-use super::tool::Tool;
+use super::tool::{Tool, data};
 
 /// A value that was written is read by another thread only later.
 const LATE: &str = r#"{"thread": 0, "op": "write", "args": [1], "start": 1, "end": 2}
@@ -24,8 +26,47 @@ fn a_file_is_judged_by_other_orders() {
     let words = ["not-sequentially-consistent", "keeps the order of each thread's own"];
     check(&again, "register:consistency=sequential").expect(1, &words);
     check(LATE, "serializable:consistency=sequential").expect(2, &["is not one of linearizable"]);
-    check(LATE, "self:consistency=quiescent")
+    check(LATE, "fifo-per-producer:consistency=quiescent")
         .expect(2, &["is not one of linearizable, sequential"]);
+}
+
+/// A counting network of two wires (Aspnes, Herlihy, Shavit, JACM 1994).
+const COUNTING: &str = "#include <atomic>
+#include <interlap_operations.hpp>
+class Counting {
+    std::atomic<int> wire{0}, counts[2] = {0, 1};
+  public:
+    int next() {
+        std::atomic<int> &count = counts[wire.fetch_xor(1)];
+#ifdef WRONG
+        int own = count;
+        count = own + 2;
+        return own;
+#else
+        return count.fetch_add(2);
+#endif
+    }
+};
+INTERLAP_OPERATIONS(Counting, next)
+";
+
+/// A structure that is its own model, where a thread's calls have no order either.
+#[test]
+fn a_structure_of_no_family_may_be_quiescently_consistent() {
+    let tool = Tool::new();
+    let adapter = tool.adapter("counting.cpp", COUNTING);
+    let fuzz = |adapter: &Path, model: &str, flags: &str| {
+        let run = tool.fuzz(adapter).seed(1).rounds(600).findings(1);
+        run.with(format!("--threads 3 --calls 4 --model self{model} --shrink 1s {flags}"))
+    };
+    let quiescent = ":consistency=quiescent";
+    fuzz(&adapter, "", "--out strict").expect(1, &["not-linearizable of next"]);
+    fuzz(&adapter, quiescent, "").expect(0, &[NOTHING_FOUND]);
+    let found = fuzz(&adapter, quiescent, "--cflag=-DWRONG");
+    let finding = found.expect(1, &["not-quiescently-consistent"]).finding();
+    tool.replay(finding).expect(1, &["checked again: the same violation"]);
+    let of_threads = data("custom/id_pool.cpp");
+    fuzz(&of_threads, quiescent, "").expect(2, &["state of each thread (Local)"]);
 }
 
 #[test]

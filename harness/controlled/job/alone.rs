@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use interlap::check::{self, Limits, Verdict};
+use interlap::check::{self, Limits, Undecided, Verdict};
 use interlap::core::history::History;
 use interlap::core::operation::Status;
 use interlap::core::plan::{Call, Job, Plan, Scenario};
@@ -14,8 +14,8 @@ use interlap::core::random::Random;
 use interlap::core::scenario;
 use interlap::core::sequential_runs::{ClientCall, SequentialCall, SequentialRuns};
 use interlap::core::words;
-use interlap::model::{Kind, Spec as Model};
-use interlap::schedule::Spec as Policy;
+use interlap::model::{Consistency, Kind, Spec as Model};
+use interlap::schedule::{Spec as Policy, THREADS_MAX};
 
 use super::judge::RoundReader;
 use super::round::{self, Done, Run};
@@ -71,6 +71,8 @@ pub struct Alone<'a> {
     in_vain: bool,
     /// States of the target that seemed to be equal never went on differently.
     may_compare: bool,
+    /// Each call is made by a thread of its own: its client's calls have no order.
+    any_thread: bool,
     /// Threads of the target outlived one of the runs.
     pub left_running: bool,
 }
@@ -89,6 +91,7 @@ impl<'a> Alone<'a> {
             steps_max: STEPS_MAX,
             in_vain: false,
             may_compare: true,
+            any_thread: false,
             left_running: false,
         }
     }
@@ -104,13 +107,22 @@ impl<'a> Alone<'a> {
         (model, limits): (&Model, &Limits),
         area: &mut Area,
     ) -> Result<Verdict, String> {
-        let guess = by_end(history);
-        let mut scenario = scenario::from_history(history, shape.threads);
-        (scenario.sequential, scenario.of_model) = (true, self.of_model);
-        if self.of_model {
-            add_answers(&mut scenario, history);
-        }
-        self.plan.scenarios = vec![scenario];
+        let guess = match model.consistency {
+            Consistency::Quiescent => {
+                let (calls, ids) = check::split_clients(history);
+                if ids.len() >= THREADS_MAX {
+                    return Ok(Verdict::Inconclusive(Undecided::NotRunAlone));
+                }
+                self.set_calls(&calls, ids.len() as u32);
+                let client = |client| ClientCall { client, index: 0, choice: 0 };
+                by_end((0..).zip(ids).map(|(at, id)| (history.operation(id).end, client(at))))
+            }
+            _ => {
+                self.set_calls(history, shape.threads);
+                by_end(ends(history))
+            }
+        };
+        self.any_thread = model.consistency == Consistency::Quiescent;
         let order = Order { guess: &guess, ..Order::default() };
         if shape.sequential && !self.of_model {
             self.are_the_same(shape.round, order, area)?;
@@ -126,6 +138,16 @@ impl<'a> Alone<'a> {
         }
         self.steps_max = u64::MAX;
         self.search((shape.round, history), (model, limits), order, area)
+    }
+
+    /// The calls of `history`, of so many clients, are those to make.
+    fn set_calls(&mut self, history: &History, clients: u32) {
+        let mut scenario = scenario::from_history(history, clients);
+        (scenario.sequential, scenario.of_model) = (true, self.of_model);
+        if self.of_model {
+            add_answers(&mut scenario, history);
+        }
+        self.plan.scenarios = vec![scenario];
     }
 
     /// Decides the history by a few orders, or by many where what they lead to is compared.
@@ -245,7 +267,8 @@ impl<'a> Alone<'a> {
         self.structures = (self.structures + 1) % NUMBER_FIRST;
         let number = NUMBER_FIRST + self.structures;
         let directory = &self.job.directory;
-        let run = Run { directory, number, order, may_wait: true, heap_first: unlike.heap };
+        let (heap_first, any_thread) = (unlike.heap, self.any_thread);
+        let run = Run { directory, number, order, may_wait: true, any_thread, heap_first };
         let done = round::run(self.target, area, &shape, run, settings)?;
         self.left_running |= done.counted.left_running > 0;
         self.in_vain |= done.turns.iter().any(|turn| turn.came_to == CameTo::WaitInVain);
@@ -324,16 +347,18 @@ fn answers(plan: &Plan, history: &History, done: &Done) -> Vec<SequentialCall> {
     done.turns.iter().map_while(of_turn).collect()
 }
 
-/// The calls in the order in which they returned, a likely order of their effects.
-fn by_end(history: &History) -> Vec<ClientCall> {
-    let of_thread = |thread: &interlap::core::history::Thread| {
+/// The calls with the times at which they returned.
+fn ends(history: &History) -> impl Iterator<Item = (u64, ClientCall)> {
+    history.threads.iter().flat_map(|thread| {
         let client = thread.client;
         let calls = (0..).zip(thread.operations());
-        calls
-            .map(move |(index, of)| (of.end, ClientCall { client, index, choice: 0 }))
-            .collect::<Vec<_>>()
-    };
-    let mut ends: Vec<(u64, ClientCall)> = history.threads.iter().flat_map(of_thread).collect();
+        calls.map(move |(index, of)| (of.end, ClientCall { client, index, choice: 0 }))
+    })
+}
+
+/// The calls in the order in which they returned, a likely order of their effects.
+fn by_end(ends: impl Iterator<Item = (u64, ClientCall)>) -> Vec<ClientCall> {
+    let mut ends: Vec<(u64, ClientCall)> = ends.collect();
     ends.sort_unstable();
     ends.into_iter().map(|(_, call)| call).collect()
 }

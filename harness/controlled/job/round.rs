@@ -27,6 +27,9 @@ use crate::workload::{Caller, Shape, adds};
 const UNSUPPORTED_MAX: u64 = 1_000;
 /// The same of methods, which throw an exception for that.
 const SKIPPED_MAX: u64 = 16;
+/// Why calls of any thread cannot be asked for.
+const OF_THREADS: &str = "consistency=quiescent lets a thread's calls take effect in any order: \
+                          it is not for a class with state of each thread (Local)";
 /// More arguments than most calls have.
 const ARGS_INLINE: usize = 16;
 
@@ -40,6 +43,8 @@ pub struct Run<'a> {
     pub order: Order<'a>,
     /// Calls that wait for ever end the round, and are no fault.
     pub may_wait: bool,
+    /// Any thread may make any call.
+    pub any_thread: bool,
     /// Bytes that are taken from the heap first, so that addresses are others, also in their order.
     pub heap_first: usize,
 }
@@ -233,7 +238,11 @@ impl<'a> Round<'a> {
         // not run any more.
         let Seat { caller, timebox, args, own } = unsafe { &mut *seat };
         let local = structure.enter(thread);
-        let calls = if caller.is_idle() { 0 } else { self.shape.calls };
+        let is_refused = self.run.any_thread && !local.pointer().is_null();
+        if is_refused {
+            self.problem.set(Some(OF_THREADS.to_string()));
+        }
+        let calls = if caller.is_idle() || is_refused { 0 } else { self.shape.calls };
         let (mut made, mut unsupported) = (0, 0);
         let throws = self.shape.offers_methods();
         let unsupported_max = if throws { SKIPPED_MAX } else { UNSUPPORTED_MAX };

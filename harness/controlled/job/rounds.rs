@@ -191,7 +191,8 @@ fn one(
     current_round::set(shape.round, spec);
     let settings = prepare(job, shape, spec);
     let (directory, number) = (&*job.directory, shape.round as u32);
-    let run = Run { directory, number, order: Order::default(), may_wait, heap_first: 0 };
+    let (order, any_thread, heap_first) = (Order::default(), false, 0);
+    let run = Run { directory, number, order, may_wait, any_thread, heap_first };
     round::run(target, area, shape, run, settings)
 }
 
