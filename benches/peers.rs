@@ -42,13 +42,16 @@ const fn rounds(
 }
 
 const WALK: Option<&str> = Some("walk:20");
-const SHAPES: [Rounds; 6] = [
+const SHAPES: [Rounds; 8] = [
     rounds("ms_queue", (3, 8), WALK, Some(87.0), 150.0),
     rounds("treiber_stack", (3, 8), WALK, Some(120.0), 180.0),
     rounds("chase_lev", (3, 8), WALK, Some(200.0), 220.0),
     rounds("ms_queue", (3, 8), None, None, 120.0),
     rounds("ms_queue", (3, 3), WALK, Some(200.0), 350.0),
     rounds("ms_queue", (8, 8), WALK, Some(14.8), 35.0),
+    // Its own model: each round is made again, one call at a time.
+    rounds("std_semaphore", (3, 4), None, None, 2.0),
+    rounds("std_semaphore", (4, 8), None, None, 2.0),
 ];
 
 /// CPU seconds of Relacy to the first finding, where they were measured.

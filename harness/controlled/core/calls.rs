@@ -29,6 +29,7 @@ pub fn call_begins() {
 
 /// A call that returns is progress, also of the thread that drains.
 pub fn call_ends() {
+    ENGINE.threads[current()].effect_at.set(pace::changed_at());
     for last in [&SHARED.changed_at, &ENGINE.boundary_at] {
         last.set(SHARED.step.get());
     }
@@ -38,6 +39,11 @@ pub fn call_ends() {
         pace::settle();
         policy().into_iter().for_each(|policy| policy.operation_ended(current()));
     }
+}
+
+/// The step at which the running thread's last call last changed memory, or its thread before it.
+pub fn effect_at() -> u64 {
+    ENGINE.threads[current()].effect_at.get()
 }
 
 /// How many calls of the structure a thread has begun, and whether the latest is under way.

@@ -42,6 +42,11 @@ pub fn set_changed() {
     SHARED.changed.store(1, Ordering::Relaxed);
 }
 
+/// Whether memory has changed since the last scheduling point.
+pub fn has_changed() -> bool {
+    SHARED.changed.load(Ordering::Relaxed) != 0
+}
+
 /// Whether memory has changed since this was last asked.
 #[inline(always)]
 pub fn take_changed() -> bool {

@@ -12,7 +12,7 @@ pub use super::asking::ask;
 pub use super::blocking::block;
 use super::callbacks::callbacks;
 pub use super::callbacks::{holder, made};
-pub use super::calls::{boundary, call_begins, call_ends, calls};
+pub use super::calls::{boundary, call_begins, call_ends, calls, effect_at};
 use super::carrier::{Carrier, OUTSIDE};
 pub use super::carrier::{pthread, thread_of};
 pub use super::control::controls;
@@ -67,6 +67,7 @@ pub fn run(settings: RoundSettings, main: Start, argument: *mut c_void) -> std::
     for thread in &e.threads[..used] {
         thread.status.set(Status::None);
         thread.idle.set(0);
+        thread.changed_at.set(0);
         thread.call_steps.set(0);
         thread.calls.set(0);
         thread.boundaries.set(0);
@@ -102,6 +103,7 @@ pub fn run(settings: RoundSettings, main: Start, argument: *mut c_void) -> std::
     debugger_stops::round_begins();
     begin(settings.callers, main, argument, false)?;
     e.current.set(settings.callers);
+    e.runs_since.set(0);
     e.carrier.get().switch(OUTSIDE, settings.callers);
     let left_running = (e.runnable.get() | e.blocked.get()).count_ones() as usize;
     Ok(Counts { left_running, ..counted() })

@@ -86,8 +86,21 @@ pub(super) fn book_passed() {
 pub(super) fn changed() {
     let e = &ENGINE;
     book_passed();
-    e.threads[e.current.get()].idle.set(0);
+    let own = &e.threads[e.current.get()];
+    own.idle.set(0);
+    own.changed_at.set(SHARED.step.get() + 1);
     SHARED.idle_base.set(SHARED.free.get());
+}
+
+/// The first step after the current thread's last change of memory.
+#[inline]
+pub(super) fn changed_at() -> u64 {
+    let (e, of_any) = (&ENGINE, SHARED.changed_at.get());
+    if control::has_changed() {
+        return SHARED.step.get() + 1;
+    }
+    let own = e.threads[e.current.get()].changed_at.get();
+    if of_any > e.runs_since.get() { own.max(of_any) } else { own }
 }
 
 fn book(passed: u64) {

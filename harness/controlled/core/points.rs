@@ -73,7 +73,7 @@ fn plain_point(address: usize, access: Access) {
     if e.plain.get() == PLAIN_MAX {
         return;
     }
-    for count in [&e.plain, &SHARED.changed_at, &e.boundary_at] {
+    for count in [&e.plain, &SHARED.changed_at, &e.boundary_at, &e.runs_since] {
         count.set(count.get() + 1);
     }
     point(address, access);

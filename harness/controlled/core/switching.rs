@@ -72,8 +72,11 @@ pub(super) fn note_switch(to: usize) {
     // A forked child has copies of the other fibers, and must not run them.
     stop_if_forked();
     let e = &ENGINE;
-    e.threads[e.current.get()].place.set(SHARED.place.replace(e.threads[to].place.get()));
+    let own = &e.threads[e.current.get()];
+    own.place.set(SHARED.place.replace(e.threads[to].place.get()));
+    own.changed_at.set(pace::changed_at());
     e.current.set(to);
+    e.runs_since.set(SHARED.step.get());
     if SHARED.buffers.get() {
         (callbacks().thread_runs)(to);
     }

@@ -40,6 +40,10 @@ pub(super) struct Thread {
     pub(super) of_target: Cell<bool>,
     /// Steps since it last changed memory.
     pub(super) idle: Cell<u32>,
+    /// The first step after its last change of memory, as far as it was noted: see `pace`.
+    pub(super) changed_at: Cell<u64>,
+    /// The same when its last call returned.
+    pub(super) effect_at: Cell<u64>,
     /// Steps since its last operation boundary.
     pub(super) call_steps: Cell<u32>,
     /// Calls of the structure it has begun.
@@ -64,6 +68,8 @@ pub(super) struct Engine {
     /// It did.
     pub(super) stuck: Cell<bool>,
     pub(super) current: Cell<usize>,
+    /// Step at which that began to run.
+    pub(super) runs_since: Cell<u64>,
     /// Points that might pass when they were granted, without the stamps taken since.
     pub(super) granted: Cell<u64>,
     /// The policy would be asked at each of these points.
@@ -111,6 +117,8 @@ pub(super) static ENGINE: Engine = Engine {
             begun: Cell::new(false),
             of_target: Cell::new(false),
             idle: Cell::new(0),
+            changed_at: Cell::new(0),
+            effect_at: Cell::new(0),
             call_steps: Cell::new(0),
             calls: Cell::new(0),
             boundaries: Cell::new(0),
@@ -124,6 +132,7 @@ pub(super) static ENGINE: Engine = Engine {
     watched: Cell::new(false),
     stuck: Cell::new(false),
     current: Cell::new(OUTSIDE),
+    runs_since: Cell::new(0),
     granted: Cell::new(0),
     asks: Cell::new(false),
     switches: Cell::new(0),

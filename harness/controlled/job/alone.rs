@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use interlap::check::{self, Limits, Undecided, Verdict};
-use interlap::core::history::History;
+use interlap::core::history::{History, OperationId};
 use interlap::core::operation::Status;
 use interlap::core::plan::{Call, Job, Plan, Scenario};
 use interlap::core::random::Random;
@@ -18,7 +18,7 @@ use interlap::model::{Consistency, Kind, Spec as Model};
 use interlap::schedule::{Spec as Policy, THREADS_MAX};
 
 use super::judge::RoundReader;
-use super::round::{self, Done, Run};
+use super::round::{self, Done, Effect, Run};
 use super::rounds::prepare;
 use super::turns::{CameTo, Order, Turn};
 use crate::controlled::core::current_round;
@@ -103,23 +103,25 @@ impl<'a> Alone<'a> {
     /// If the structure could not be made.
     pub fn decide(
         &mut self,
-        (shape, history): (&Shape, &mut History),
+        (shape, effects, history): (&Shape, &[Effect], &mut History),
         (model, limits): (&Model, &Limits),
         area: &mut Area,
     ) -> Result<Verdict, String> {
-        let guess = match model.consistency {
+        let guess = by_effect(history, effects).into_iter();
+        let guess: Vec<ClientCall> = match model.consistency {
             Consistency::Quiescent => {
                 let (calls, ids) = check::split_clients(history);
                 if ids.len() >= THREADS_MAX {
                     return Ok(Verdict::Inconclusive(Undecided::NotRunAlone));
                 }
                 self.set_calls(&calls, ids.len() as u32);
-                let client = |client| ClientCall { client, index: 0, choice: 0 };
-                by_end((0..).zip(ids).map(|(at, id)| (history.operation(id).end, client(at))))
+                let client = |id| ids.iter().position(|own| *own == id).expect("all are in it");
+                let call = |id| ClientCall { client: client(id) as u32, index: 0, choice: 0 };
+                guess.map(call).collect()
             }
             _ => {
                 self.set_calls(history, shape.threads);
-                by_end(ends(history))
+                guess.map(|id| call_of(history, id)).collect()
             }
         };
         self.any_thread = model.consistency == Consistency::Quiescent;
@@ -347,18 +349,21 @@ fn answers(plan: &Plan, history: &History, done: &Done) -> Vec<SequentialCall> {
     done.turns.iter().map_while(of_turn).collect()
 }
 
-/// The calls with the times at which they returned.
-fn ends(history: &History) -> impl Iterator<Item = (u64, ClientCall)> {
-    history.threads.iter().flat_map(|thread| {
-        let client = thread.client;
-        let calls = (0..).zip(thread.operations());
-        calls.map(move |(index, of)| (of.end, ClientCall { client, index, choice: 0 }))
-    })
+fn call_of(history: &History, id: OperationId) -> ClientCall {
+    let client = history.threads[id.thread as usize].client;
+    ClientCall { client, index: id.index, choice: 0 }
 }
 
-/// The calls in the order in which they returned, a likely order of their effects.
-fn by_end(ends: impl Iterator<Item = (u64, ClientCall)>) -> Vec<ClientCall> {
-    let mut ends: Vec<(u64, ClientCall)> = ends.collect();
-    ends.sort_unstable();
-    ends.into_iter().map(|(_, call)| call).collect()
+/// The calls in a likely order of their effects: by their last change of memory, or by their end if
+/// they changed none.
+fn by_effect(history: &History, effects: &[Effect]) -> Vec<OperationId> {
+    let time = |id: &OperationId| {
+        let (call, operation) = (call_of(history, *id), history.operation(*id));
+        let effect = effects.iter().find(|(_, of)| *of == call).map(|(at, _)| *at);
+        let effect = effect.filter(|at| (operation.start..=operation.end).contains(at));
+        effect.unwrap_or(operation.end)
+    };
+    let mut calls: Vec<OperationId> = history.ids().collect();
+    calls.sort_by_cached_key(time);
+    calls
 }

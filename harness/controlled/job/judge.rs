@@ -122,7 +122,7 @@ impl<'a> Judge<'a> {
         history.drained = done.drained;
         let Rules { model, limits } = self.rules.get();
         let verdict = match &mut self.alone {
-            Some(alone) => alone.decide((shape, history), (model, limits), area)?,
+            Some(alone) => alone.decide((shape, &done.effects, history), (model, limits), area)?,
             None => check::check(history, model, limits),
         };
         Ok(Judgement::of(&verdict))

@@ -1,12 +1,13 @@
 //! One round under control: a virtual thread creates the structure, starts the callers, waits for
 //! them, drains and destroys. As in `crate::native`, but with virtual threads.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::path::Path;
 
 use interlap::core::operation::Op;
+use interlap::core::sequential_runs::ClientCall;
 use interlap::trace::area::Stage;
 use interlap::trace::records::size_max;
 use smallvec::SmallVec;
@@ -66,7 +67,11 @@ struct Round<'a> {
     /// What each caller uses, on its stack; null before and after that.
     seats: Vec<Cell<*mut Seat<'a>>>,
     waits: Cell<bool>,
+    effects: RefCell<Vec<Effect>>,
 }
+
+/// When a call that returned is likely to have taken effect: in a step.
+pub type Effect = (u64, ClientCall);
 
 /// What a caller uses for its calls: all that is freed if it never returns.
 struct Seat<'a> {
@@ -84,6 +89,8 @@ pub struct Done {
     pub waits: bool,
     /// Where the calls were made in an order.
     pub turns: Vec<Turn>,
+    /// Of the calls that returned, where methods may wait.
+    pub effects: Vec<Effect>,
     pub counted: engine::Counts,
 }
 
@@ -115,6 +122,7 @@ pub fn run(
         turns: Turns::new(run.order, shape.threads),
         seats: (0..shape.threads).map(|_| Cell::new(std::ptr::null_mut())).collect(),
         waits: Cell::new(false),
+        effects: RefCell::default(),
     };
     let argument = (&raw const round).cast_mut().cast();
     let counted = engine::run(settings, main_thread, argument)
@@ -123,7 +131,8 @@ pub fn run(
         Some(problem) => Err(problem),
         None => {
             let (drained, waits) = (round.drained.get(), round.waits.get());
-            Ok(Done { drained, waits, turns: round.turns.take(), counted })
+            let (turns, effects) = (round.turns.take(), round.effects.take());
+            Ok(Done { drained, waits, turns, effects, counted })
         }
     }
 }
@@ -266,6 +275,7 @@ impl<'a> Round<'a> {
             };
             match outcome {
                 Outcome::Recorded(status) => {
+                    self.note_effect(ClientCall { client: thread, index: made as u32, choice: 0 });
                     caller.observe(op, args, status, timebox.results());
                     (made, unsupported) = (made + 1, 0);
                     self.count_added(op, args);
@@ -282,6 +292,13 @@ impl<'a> Round<'a> {
         engine::boundary();
         drop(local);
         self.leave_seat(thread);
+    }
+
+    /// The running thread has just made this call.
+    fn note_effect(&self, call: ClientCall) {
+        if self.run.may_wait && !self.run.order.is_given() {
+            self.effects.borrow_mut().push((engine::effect_at(), call));
+        }
     }
 
     fn seat(&self, thread: u32) -> Seat<'_> {
