@@ -41,6 +41,8 @@ const fn rounds(
     Rounds { target, size, policy, relacy, goal }
 }
 
+/// A stack behind a lock that is its own model: each round is made again, one call at a time.
+const ITSELF: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/custom/stack.cpp");
 const WALK: Option<&str> = Some("walk:20");
 const SHAPES: [Rounds; 8] = [
     rounds("ms_queue", (3, 8), WALK, Some(87.0), 150.0),
@@ -49,9 +51,8 @@ const SHAPES: [Rounds; 8] = [
     rounds("ms_queue", (3, 8), None, None, 120.0),
     rounds("ms_queue", (3, 3), WALK, Some(200.0), 350.0),
     rounds("ms_queue", (8, 8), WALK, Some(14.8), 35.0),
-    // Its own model: each round is made again, one call at a time.
-    rounds("std_semaphore", (3, 4), None, None, 2.0),
-    rounds("std_semaphore", (4, 8), None, None, 2.0),
+    rounds(ITSELF, (3, 4), None, None, 2.0),
+    rounds(ITSELF, (4, 8), None, None, 2.0),
 ];
 
 /// CPU seconds of Relacy to the first finding, where they were measured.
@@ -147,7 +148,7 @@ fn rounds_per_cpu_second() {
         let (threads, calls) = shape.size;
         println!(
             "  {:<16} {threads} x {calls:<3} {:<8} {rate:>8.1} {:>8} {:>8}",
-            shape.target,
+            Path::new(shape.target).file_stem().expect("a name").display(),
             shape.policy.unwrap_or("all"),
             or_dash(shape.relacy),
             shape.goal
