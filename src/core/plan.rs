@@ -77,7 +77,8 @@ pub enum PlainPoints {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum MemoryModel {
-    /// TSO in one round of four, drawn from the seed; else SC. docs/policies.md says why.
+    /// TSO in one round of four, drawn from the seed (of two, at first); else SC. docs/policies.md
+    /// says why.
     Some,
     /// Sequential consistency: a store is visible at once.
     #[default]

@@ -37,6 +37,10 @@ const OF_WAKES: u64 = OF_POLICY + 2;
 const OF_PLAIN: u64 = OF_POLICY + 3;
 const OF_MEMORY: u64 = OF_POLICY + 4;
 
+/// More of these have store buffers than of those after them: where a fence is missing, that shows
+/// soon, and where none is, little time is lost.
+const ROUNDS_FIRST: u64 = 512;
+
 /// Runs the rounds of the job; gives the last frame.
 pub fn rounds(
     job: &Job,
@@ -215,7 +219,7 @@ pub fn prepare(job: &Job, shape: &Shape, spec: &Spec) -> RoundSettings {
     globals_snapshot::restore();
     environment::reset(part(OF_WAKES));
     trail::begin(control.trail);
-    let delay = delay_of(control.memory_model, part(OF_MEMORY));
+    let delay = delay_of(control.memory_model, shape.round, part(OF_MEMORY));
     store_buffers::begin(delay.filter(|_| !shape.sequential && libraries::are_all_instrumented()));
     points::set_plain_points(plain_points);
     coverage::begin(part(OF_WAKES));
@@ -234,11 +238,12 @@ pub fn prepare(job: &Job, shape: &Shape, spec: &Spec) -> RoundSettings {
 }
 
 /// How long stores wait in store buffers in a round, if it has any. `drawn` is the round's.
-fn delay_of(model: MemoryModel, drawn: u64) -> Option<Delay> {
+fn delay_of(model: MemoryModel, round: u64, drawn: u64) -> Option<Delay> {
     let mut random = Random::new(drawn);
+    let share = if round < ROUNDS_FIRST { 2 } else { 4 };
     match model {
         MemoryModel::Sc => None,
-        MemoryModel::Some if !random.one_in(4) => None,
+        MemoryModel::Some if !random.one_in(share) => None,
         MemoryModel::TsoLate => Some(Delay::Late),
         MemoryModel::Some | MemoryModel::Tso => {
             Some(if random.one_in(2) { Delay::Late } else { Delay::Drawn(random.bits()) })
