@@ -295,7 +295,8 @@ fn calls_may_meet_while_one_waits_for_a_time() {
     tool.fuzz_text("exchanger.cpp", EXCHANGER).rounds(100).expect(0, &[NOTHING_FOUND]);
 }
 
-/// What depends on addresses, the time or random numbers has no answer that is right.
+/// What depends on addresses, the time, random numbers, or which thread came first has no answer
+/// that is right.
 #[test]
 fn answers_that_depend_on_more_than_the_calls_are_named() {
     let extra = "uintptr_t place() { auto node = std::make_unique<Node>(); \
@@ -304,6 +305,18 @@ fn answers_that_depend_on_more_than_the_calls_are_named() {
     let tool = Tool::new();
     let run = tool.fuzz_text("barrier.cpp", &text).rounds(100);
     run.expect(2, &["place() depends on more than the calls before it", "INTERLAP_MODEL"]);
+    let arrivals = "#include <atomic>
+#include <interlap_operations.hpp>
+class Arrivals {
+    std::atomic<int> next{0};
+  public:
+    struct Local { int number; Local(Arrivals &all, unsigned) : number(all.next++) {} };
+    int number(Local &local) { return local.number; }
+};
+INTERLAP_OPERATIONS(Arrivals, number)
+";
+    let run = tool.fuzz_text("arrivals.cpp", arrivals).rounds(100);
+    run.expect(2, &["number() depends on more than the calls before it"]);
 }
 
 /// Registers, one of which keeps its value where no memory shows it.

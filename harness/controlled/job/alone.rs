@@ -54,6 +54,7 @@ struct Unlike {
     time: u64,
     /// Changes the seed of random numbers.
     seed: u64,
+    last_enters_first: bool,
 }
 
 pub struct Alone<'a> {
@@ -237,12 +238,20 @@ impl<'a> Alone<'a> {
         }
     }
 
-    /// An error if answers are others at other addresses, at another time or with other random
-    /// numbers: then nobody can say which are right.
+    /// An error if answers are others at other addresses, at another time, with other random
+    /// numbers, or where the threads come in another order: then nobody can say which are right.
     fn are_the_same(&mut self, round: u64, order: Order, area: &mut Area) -> Result<(), String> {
-        let unlike = Unlike { heap: 1040, time: 86_400_000_000_123, seed: 1 };
+        let time = 86_400_000_000_123;
+        let unlike = Unlike { heap: 1040, time, seed: 1, last_enters_first: true };
+        // Where there may be one more thread, it makes no calls, and comes last or first.
+        let scenario = self.plan.scenarios[0].clone();
+        let (threads, most) = (scenario.threads.len() as u32, self.target.info.thread_max);
+        if most == 0 || threads < most {
+            self.plan.scenarios[0].threads.push(Vec::new());
+        }
         let one = self.run((round, Unlike::default()), order, area)?;
         let other = self.run((round, unlike), order, area)?;
+        self.plan.scenarios[0] = scenario;
         match one.iter().zip(&other).find(|(one, other)| one != other) {
             Some((one, other)) => Err(differs(one, other)),
             None => Ok(()),
@@ -270,6 +279,7 @@ impl<'a> Alone<'a> {
         let number = NUMBER_FIRST + self.structures;
         let directory = &self.job.directory;
         let (heap_first, any_thread) = (unlike.heap, self.any_thread);
+        let order = Order { last_enters_first: unlike.last_enters_first, ..order };
         let run = Run { directory, number, order, may_wait: true, any_thread, heap_first };
         let done = round::run(self.target, area, &shape, run, settings)?;
         self.left_running |= done.counted.left_running > 0;
@@ -290,8 +300,8 @@ fn differs(one: &SequentialCall, other: &SequentialCall) -> String {
         (words::call(one.op, &one.args, &words::number), [one, other].map(answer));
     format!(
         "{made} depends on more than the calls before it: it answered {}, and {} at other \
-         addresses, at another time and with other random numbers. Take it off the list, or say \
-         what is right in a class: INTERLAP_MODEL",
+         addresses, at another time, with other random numbers and threads that began in another \
+         order. Take it off the list, or say what is right in a class: INTERLAP_MODEL",
         answers[0], answers[1]
     )
 }

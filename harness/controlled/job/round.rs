@@ -246,7 +246,7 @@ impl<'a> Round<'a> {
         // SAFETY: written above. Others use it only after `leave_seat`, or when this thread does
         // not run any more.
         let Seat { caller, timebox, args, own } = unsafe { &mut *seat };
-        let local = structure.enter(thread);
+        let local = self.turns.enter(thread, || structure.enter(thread));
         let is_refused = self.run.any_thread && !local.pointer().is_null();
         if is_refused {
             self.problem.set(Some(OF_THREADS.to_string()));

@@ -20,6 +20,8 @@ pub struct Order<'a> {
     pub guess: &'a [ClientCall],
     /// The memory after each turn is looked at.
     pub compares: bool,
+    /// Clients enter the structure in the order of their numbers, or the last first.
+    pub last_enters_first: bool,
 }
 
 impl Order<'_> {
@@ -85,6 +87,8 @@ struct Client {
 pub struct Turns<'a> {
     order: Order<'a>,
     clients: Vec<Client>,
+    /// How many clients have entered the structure.
+    entered: Cell<u32>,
     /// Whose turn it is.
     of: Cell<Option<u32>>,
     /// How the turn ended; none before that.
@@ -110,6 +114,7 @@ impl<'a> Turns<'a> {
         Turns {
             order,
             clients: (0..clients).map(|_| Client::default()).collect(),
+            entered: Cell::new(0),
             of: Cell::new(None),
             ended: Cell::new(None),
             are_over: Cell::new(false),
@@ -121,6 +126,29 @@ impl<'a> Turns<'a> {
     /// What waits for a client's turn is this key.
     fn key(&self, client: u32) -> usize {
         &raw const self.clients[client as usize] as usize
+    }
+
+    /// Lets a client enter the structure: if there is an order, after those that enter before it.
+    pub fn enter<T>(&self, client: u32, enter: impl FnOnce() -> T) -> T {
+        if !self.order.is_given() {
+            return enter();
+        }
+        let last = self.clients.len() as u32 - 1;
+        let place = if self.order.last_enters_first { last - client } else { client };
+        while self.entered.get() != place {
+            engine::block(self.key(client), Wait::Other, None);
+        }
+        let local = enter();
+        self.entered.set(place + 1);
+        self.wake_clients();
+        engine::wake(self.entered.as_ptr() as usize, usize::MAX);
+        local
+    }
+
+    fn wake_clients(&self) {
+        (0..self.clients.len() as u32).for_each(|client| {
+            engine::wake(self.key(client), usize::MAX);
+        });
     }
 
     /// Waits until it is this client's turn, if there is an order; gives how many of its calls it
@@ -166,6 +194,9 @@ impl<'a> Turns<'a> {
     /// Gives all turns; to be called by the thread that makes the structure, while it is watched
     /// for ([`waiting::watch`]). In the end calls may wait.
     pub fn give(&self) {
+        while self.entered.get() < self.clients.len() as u32 && !waiting::take_stuck() {
+            engine::block(self.entered.as_ptr() as usize, Wait::Other, None);
+        }
         let mut begun = self.order.begun.iter();
         let mut goes_on = begun.all(|call| self.may_go_on(call.client) && self.go(*call));
         let next: Vec<u32> = self.clients.iter().map(|client| client.reached.get()).collect();
@@ -180,9 +211,7 @@ impl<'a> Turns<'a> {
         }
         self.are_over.set(true);
         waiting::let_all_run();
-        (0..self.clients.len() as u32).for_each(|client| {
-            engine::wake(self.key(client), usize::MAX);
-        });
+        self.wake_clients();
     }
 
     /// The call of this client that waits.
