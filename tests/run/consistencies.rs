@@ -67,6 +67,14 @@ fn a_structure_of_no_family_may_be_quiescently_consistent() {
     tool.replay(finding).expect(1, &["checked again: the same violation"]);
     let of_threads = data("custom/id_pool.cpp");
     fuzz(&of_threads, quiescent, "").expect(2, &["state of each thread (Local)"]);
+    let own = "#include <interlap_operations.hpp>
+struct Counter {
+    int own() { static thread_local int calls = 0; return calls++; }
+};
+INTERLAP_OPERATIONS(Counter, own)
+";
+    let own = tool.adapter("own.cpp", own);
+    fuzz(&own, quiescent, "").expect(2, &["own() depends on which thread calls it"]);
 }
 
 #[test]

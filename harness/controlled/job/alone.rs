@@ -115,6 +115,9 @@ impl<'a> Alone<'a> {
                 if ids.len() >= THREADS_MAX {
                     return Ok(Verdict::Inconclusive(Undecided::NotRunAlone));
                 }
+                if shape.sequential && !self.of_model {
+                    self.any_may_call((shape, history), &calls, area)?;
+                }
                 self.set_calls(&calls, ids.len() as u32);
                 let client = |id| ids.iter().position(|own| *own == id).expect("all are in it");
                 let call = |id| ClientCall { client: client(id) as u32, index: 0, choice: 0 };
@@ -254,6 +257,33 @@ impl<'a> Alone<'a> {
         self.plan.scenarios[0] = scenario;
         match one.iter().zip(&other).find(|(one, other)| one != other) {
             Some((one, other)) => Err(differs(one, other)),
+            None => Ok(()),
+        }
+    }
+
+    /// An error if answers are others where each call is made by a thread of its own.
+    fn any_may_call(
+        &mut self,
+        (shape, history): (&Shape, &History),
+        calls: &History,
+        area: &mut Area,
+    ) -> Result<(), String> {
+        let mut made = Vec::new();
+        for (history, clients) in [(history, shape.threads), (calls, calls.threads.len() as u32)] {
+            self.set_calls(history, clients);
+            self.any_thread = clients != shape.threads;
+            let guess: Vec<ClientCall> =
+                by_effect(history, &[]).into_iter().map(|id| call_of(history, id)).collect();
+            let order = Order { guess: &guess, ..Order::default() };
+            made.push(self.run((shape.round, Unlike::default()), order, area)?);
+        }
+        let answer = |of: &SequentialCall| (of.op, of.status, of.results.clone());
+        match made[0].iter().zip(&made[1]).find(|(one, other)| answer(one) != answer(other)) {
+            Some((one, _)) => Err(format!(
+                "{} depends on which thread calls it, and consistency=quiescent lets any: use \
+                 consistency=sequential, or none",
+                words::call(one.op, &one.args, &words::number)
+            )),
             None => Ok(()),
         }
     }

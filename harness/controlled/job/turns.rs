@@ -89,6 +89,8 @@ pub struct Turns<'a> {
     clients: Vec<Client>,
     /// How many clients have entered the structure.
     entered: Cell<u32>,
+    /// They wait for each other there: in any order.
+    enter_freely: Cell<bool>,
     /// Whose turn it is.
     of: Cell<Option<u32>>,
     /// How the turn ended; none before that.
@@ -115,6 +117,7 @@ impl<'a> Turns<'a> {
             order,
             clients: (0..clients).map(|_| Client::default()).collect(),
             entered: Cell::new(0),
+            enter_freely: Cell::new(false),
             of: Cell::new(None),
             ended: Cell::new(None),
             are_over: Cell::new(false),
@@ -135,14 +138,28 @@ impl<'a> Turns<'a> {
         }
         let last = self.clients.len() as u32 - 1;
         let place = if self.order.last_enters_first { last - client } else { client };
-        while self.entered.get() != place {
+        while self.entered.get() != place && !self.enter_freely.get() {
             engine::block(self.key(client), Wait::Other, None);
         }
         let local = enter();
-        self.entered.set(place + 1);
+        self.entered.set(self.entered.get() + 1);
         self.wake_clients();
         engine::wake(self.entered.as_ptr() as usize, usize::MAX);
         local
+    }
+
+    /// Waits until all clients have entered, or none that has not can.
+    fn await_all(&self) {
+        while self.entered.get() < self.clients.len() as u32 {
+            engine::block(self.entered.as_ptr() as usize, Wait::Other, None);
+            if waiting::take_stuck() {
+                if self.enter_freely.replace(true) {
+                    return;
+                }
+                waiting::let_all_run();
+                self.wake_clients();
+            }
+        }
     }
 
     fn wake_clients(&self) {
@@ -194,9 +211,7 @@ impl<'a> Turns<'a> {
     /// Gives all turns; to be called by the thread that makes the structure, while it is watched
     /// for ([`waiting::watch`]). In the end calls may wait.
     pub fn give(&self) {
-        while self.entered.get() < self.clients.len() as u32 && !waiting::take_stuck() {
-            engine::block(self.entered.as_ptr() as usize, Wait::Other, None);
-        }
+        self.await_all();
         let mut begun = self.order.begun.iter();
         let mut goes_on = begun.all(|call| self.may_go_on(call.client) && self.go(*call));
         let next: Vec<u32> = self.clients.iter().map(|client| client.reached.get()).collect();

@@ -128,7 +128,8 @@ pub fn reach(address: usize) -> Option<(usize, usize)> {
 pub fn blocks() -> impl Iterator<Item = (usize, usize)> {
     let granules = (HEAP.base.get()..HEAP.end.get()).step_by(GRANULE);
     // Before each block lies its head, which is not allocated.
-    let starts = granules.filter(|at| is_allocated(shadow(*at)) && !is_allocated(shadow(at - 16)));
+    let starts =
+        granules.filter(|at| is_allocated(shadow(*at)) && !is_allocated(shadow(at - GRANULE)));
     starts.filter_map(block_of)
 }
 
