@@ -295,6 +295,27 @@ fn calls_may_meet_while_one_waits_for_a_time() {
     tool.fuzz_text("exchanger.cpp", EXCHANGER).rounds(100).expect(0, &[NOTHING_FOUND]);
 }
 
+/// Threads that come may wait until all have, also where calls are made one at a time.
+#[test]
+fn threads_may_meet_as_they_come() {
+    let text = "#include <atomic>
+#include <interlap_operations.hpp>
+class Meeting {
+    std::atomic<unsigned> there{0}, visits{0};
+    unsigned all;
+  public:
+    explicit Meeting(const interlap::config &config) : all(config.threads) {}
+    struct Local {
+        Local(Meeting &of, unsigned) { of.there++; while (of.there < of.all) {} }
+    };
+    unsigned visit(Local &) { return visits++; }
+};
+INTERLAP_OPERATIONS(Meeting, visit)
+";
+    let tool = Tool::new();
+    tool.fuzz_text("meeting.cpp", text).rounds(300).expect(0, &[NOTHING_FOUND]);
+}
+
 /// What depends on addresses, the time, random numbers, or which thread came first has no answer
 /// that is right.
 #[test]
