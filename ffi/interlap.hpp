@@ -126,6 +126,8 @@ extern "C" __attribute__((weak)) void il_model_state(const char *type, const int
                                                      size_t count);
 /* Which of so many ways a sequential class is to go. */
 extern "C" __attribute__((weak)) uint32_t il_model_choose(uint32_t count);
+/* Here calls of others may come before a sequential class goes on; if it waits, until some have. */
+extern "C" __attribute__((weak)) void il_next_step(bool waits);
 
 namespace interlap {
 namespace detail {

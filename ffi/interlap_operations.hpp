@@ -36,13 +36,17 @@
  * Where the state may go several ways, which the answer does not tell (a message may be lost), the
  * method says interlap::choose(n): a number below n. All of them are tried.
  *
+ * Where a call takes effect in several steps (it writes, and answers by what it finds after that),
+ * the method calls interlap::next_step() between them: others' steps may come there.
+ *
  * If that class says all of its members, as INTERLAP_STRUCT(SequentialPool, free), before
  * INTERLAP_MODEL, and has no Local, its state is shown, and orders that lead to equal states need
  * not be tried apart.
  *
  * A method that must not be called as drawn (`release` of what this thread does not hold) calls
  * interlap::skip() before it does anything: another call is drawn. A method may wait for calls of
- * other threads; where a model's would, it calls interlap::wait() instead, before it does anything.
+ * other threads; where a model's would, it calls interlap::wait() instead, before it does anything,
+ * or interlap::wait_until([&] { return ...; }) at any place.
  *
  * Integers are drawn from a few small numbers and from what earlier calls of the thread answered,
  * so that `release` gets what `acquire` gave. After INTERLAP_OPERATIONS more can be said of a
@@ -227,6 +231,16 @@ template <class T> INTERLAP_ONCE const il_target *listed_target() {
 
 /* In a method of a model, before it has done anything: here the call waits for another. */
 [[noreturn]] inline void wait() { throw detail::waiting{}; }
+
+/* In a method of a model: what was done so far is a step of its own, which others' may follow. */
+inline void next_step() {
+    if (il_next_step != nullptr) il_next_step(false);
+}
+
+/* In a method of a model: goes on when this is true, after what others do. */
+template <class F> void wait_until(F may_go_on) {
+    while (il_next_step != nullptr && !may_go_on()) il_next_step(true);
+}
 
 /* In a method of a model: a number below `count`, each of which is right. All are tried. */
 inline uint32_t choose(uint32_t count) {

@@ -2,10 +2,11 @@
 //! the orders in which its calls were made one at a time.
 
 use super::consistency;
+use super::data::witnesses::UNEXPLAINED_IN_STEPS;
 use super::search::history::{run, unexplained};
 use super::search::steps::Steps;
 use super::undecided::Undecided;
-use super::verdict::{Limits, Verdict};
+use super::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{History, OperationId};
 use crate::core::operation::Status;
 use crate::model::{Consistency, Itself, Spec};
@@ -32,6 +33,9 @@ pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     });
     match verdict {
         Verdict::Violation(_) if asked > 0 => Verdict::Inconclusive(Undecided::OrdersNotRun),
+        Verdict::Violation(witness) if spec.is_linearizable() && runs.have_steps() => {
+            Verdict::Violation(Witness { rule: UNEXPLAINED_IN_STEPS, ..witness })
+        }
         verdict => verdict,
     }
 }

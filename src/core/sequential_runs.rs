@@ -46,6 +46,9 @@ pub struct SequentialCall {
     /// [`Status::Unknown`] where it is not known, and is not that of the history.
     pub status: Status,
     pub results: Vec<i64>,
+    /// It waits for nothing: what it did so far is a step, and others' may come before the next.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_step: bool,
     /// The clients whose calls wait, and could go on after this.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub awake: Vec<u32>,
@@ -68,7 +71,7 @@ impl SequentialCall {
 
     /// Whether the other is the same call, with the same answer.
     pub fn agrees(&self, other: &SequentialCall) -> bool {
-        let told = |of: &SequentialCall| (of.of(), of.choice_last, of.op, of.status);
+        let told = |of: &SequentialCall| (of.of(), of.choice_last, of.op, of.status, of.is_step);
         told(self) == told(other)
             && (&self.args, &self.results, &self.awake)
                 == (&other.args, &other.results, &other.awake)
@@ -161,6 +164,11 @@ impl SequentialRuns {
             self.next.get(&(at, *of)).map(|number| self.ended[*number as usize - 1])
         };
         order.iter().try_fold(0, step).is_some()
+    }
+
+    /// Whether some call took effect in several steps.
+    pub fn have_steps(&self) -> bool {
+        self.calls.iter().any(|(_, call)| call.is_step)
     }
 
     /// Adds a run: its calls in their order.

@@ -4,8 +4,8 @@
 //! to equal states only where a class says its state. (The sequential specification of Lincheck,
 //! Koval et al., CAV 2023, is the same object called by one thread.)
 //!
-//! A call that waits takes effect in several steps: one in which it is made, and one for each time
-//! it goes on. The later ones are part of the step of the call that came before them. A call that
+//! A call that waits, or that says so, takes effect in several steps: one in which it is made, and
+//! one for each time it goes on. These are part of the step of the call before them. A call that
 //! answers that nothing was done, where it may at any time, has no step or that of any other.
 
 use super::{Call, Expect, Expected, Model, Spec};
@@ -78,6 +78,18 @@ impl<'a> Itself<'a> {
             let is_same = (made.status, &made.results[..]) == recorded;
             (made.waits() || is_open && made.status != Status::Unknown || is_same).then_some(next)
         })
+    }
+
+    /// Appends what the call may answer if it is made next, or goes on; no others come between.
+    fn answers(&self, state: Beginning, id: OperationId, answers: &mut Vec<Expected>) {
+        for (next, made) in self.after(state, id) {
+            let answer = Expected::Answer(made.status, made.results.clone());
+            if made.is_step {
+                self.answers(next, id, answers);
+            } else if !answers.contains(&answer) {
+                answers.push(answer);
+            }
+        }
     }
 
     fn progress(&self, state: Beginning) -> impl Iterator<Item = Progress> {
@@ -181,6 +193,7 @@ impl<'a> Model<Call<'a>> for Itself<'_> {
         let said = |call: &&SequentialCall| {
             let made = words::call(call.op, &call.args, &number);
             match call.waits() {
+                _ if call.is_step => format!("a step of {made}"),
                 true => format!("{made} waits"),
                 false => {
                     let answer = words::answer(call.op, call.status, &call.results, &number);
@@ -215,11 +228,8 @@ impl<'a> Model<Call<'a>> for Itself<'_> {
 impl<'a> Expect<Call<'a>> for Itself<'_> {
     fn expected(&self, state: &Beginning, call: &Call<'a>) -> Expected {
         let mut answers: Vec<Expected> = Vec::new();
-        for (_, made) in self.after(*state, call.id) {
-            let answer = Expected::Answer(made.status, made.results.clone());
-            if !answers.contains(&answer) {
-                answers.push(answer);
-            }
+        if !self.waits_too_long(*state, call.id) {
+            self.answers(*state, call.id, &mut answers);
         }
         match answers.len() {
             0 => Expected::Answer(Status::Unknown, Vec::new()),

@@ -41,6 +41,8 @@ struct Semaphore {
     permits: i64,
     waiting: Vec<u32>,
     awake: Vec<u32>,
+    /// Those between the two steps of a visit.
+    inside: Vec<u32>,
 }
 
 impl Semaphore {
@@ -83,6 +85,13 @@ impl Semaphore {
                 self.permits = (self.permits - i64::from(way)).max(0);
                 return Some(i64::from(way));
             }
+            "visit" if !self.inside.contains(&client) => {
+                self.permits += 1;
+                self.inside.push(client);
+                self.awake.push(client);
+                return None;
+            }
+            "visit" => self.inside.retain(|other| *other != client),
             "waiting" => return Some(self.waiting.len() as i64),
             _ => return Some(permits + i64::from(client) % 3),
         }
@@ -96,7 +105,8 @@ fn calls(random: &mut Random) -> Vec<Made> {
     let waiting = ["acquire() -> int", "release() -> int", "waiting() -> int"];
     let spurious = [SPURIOUS, "acquire() -> int", "release() -> int"];
     let choosing = ["give() -> int", "lose() -> int", "available() -> int"];
-    let ops = [ops, waiting, spurious, choosing][random.below(4)].map(op);
+    let visiting = ["visit() -> int", "visit() -> int", "available() -> int"];
+    let ops = [ops, waiting, spurious, choosing, visiting][random.below(5)].map(op);
     let mut left = [4, 3, 3].map(|most| random.below(most));
     let (mut semaphore, mut time) = (Semaphore { permits: 1, ..Semaphore::default() }, 0);
     // What a client is about to do: nothing, its call, to go on, to return.
@@ -277,6 +287,7 @@ fn run(calls: &[Made], order: &[ClientCall], known: Known) -> Vec<SequentialCall
         let memory = |of| Some(of).filter(|_| !waits.contains(&true));
         let (state, memory) = match known {
             Known::Answer => (None, None),
+            Known::State if !semaphore.inside.is_empty() => (None, None),
             Known::State => (Some(format!("{semaphore:?}")), None),
             Known::Memory => (None, memory(semaphore.permits as u64)),
             Known::NoMemory => (None, memory(0)),
@@ -290,6 +301,7 @@ fn run(calls: &[Made], order: &[ClientCall], known: Known) -> Vec<SequentialCall
             args,
             status,
             results,
+            is_step: op.name() == "visit" && waits[client as usize],
             awake,
             state,
             memory,
@@ -300,7 +312,7 @@ fn run(calls: &[Made], order: &[ClientCall], known: Known) -> Vec<SequentialCall
 
 #[test]
 fn verdicts_are_those_of_an_enumeration() {
-    let (mut random, mut bad, mut waiting) = (Random::new(4), 0, 0);
+    let (mut random, mut bad, mut waiting, mut stepping) = (Random::new(4), 0, 0, 0);
     let limits = Limits::default();
     let orders = ["self", "self", "self:consistency=sequential", "self:consistency=quiescent"];
     let all = how_many(10_000);
@@ -331,7 +343,12 @@ fn verdicts_are_those_of_an_enumeration() {
         assert_eq!(serde_json::from_str::<SequentialRuns>(&kept).expect("it was written"), runs);
         match verdict {
             Verdict::Consistent => assert!(is_right, "{calls:?}"),
-            Verdict::Violation(_) => assert!(!is_right, "{calls:?}"),
+            Verdict::Violation(witness) => {
+                assert!(!is_right, "{calls:?}");
+                let in_steps = witness.rule == "not-interval-linearizable";
+                assert!(!in_steps || calls.iter().any(|call| call.op.name() == "visit"));
+                stepping += usize::from(in_steps);
+            }
             // Not one order too few was run.
             Verdict::Inconclusive(_) => assert!(gives_up, "{calls:?}"),
         }
@@ -339,6 +356,7 @@ fn verdicts_are_those_of_an_enumeration() {
         waiting += usize::from(is_right && calls.iter().any(|call| call.end.is_none()));
     }
     assert!(bad * 5 > all && bad * 5 < all * 4, "{bad} of {all} are bad");
+    assert!(stepping * 40 > all, "{stepping} of {all} are bad by steps");
     assert!(waiting * 30 > all, "{waiting} of {all} are right and end with calls that wait");
 }
 

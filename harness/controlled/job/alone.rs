@@ -363,7 +363,7 @@ fn answers(plan: &Plan, history: &History, done: &Done) -> Vec<SequentialCall> {
         let Call { op, args, .. } = calls[client as usize].get(index as usize)?;
         let made = &mut returned[client as usize];
         let (status, results) = match turn.came_to {
-            CameTo::Wait | CameTo::WaitInVain => (Status::Pending, Vec::new()),
+            CameTo::Wait | CameTo::WaitInVain | CameTo::Step => (Status::Pending, Vec::new()),
             CameTo::WrongAnswer => (Status::Unknown, Vec::new()),
             CameTo::Return => {
                 let thread = history.threads.iter().find(|thread| thread.client == client)?;
@@ -381,6 +381,7 @@ fn answers(plan: &Plan, history: &History, done: &Done) -> Vec<SequentialCall> {
             args: args.clone(),
             status,
             results,
+            is_step: turn.came_to == CameTo::Step,
             awake: turn.awake.clone(),
             state: turn.state.clone(),
             memory: turn.memory,

@@ -2,6 +2,7 @@
 //! run, and goes on when it can.
 
 use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use interlap::core::sequential_runs::ClientCall;
 
@@ -9,6 +10,13 @@ use crate::controlled::core::engine::{self, Wait};
 use crate::controlled::core::waiting;
 use crate::controlled::state::memory;
 use crate::model_state;
+use crate::pipe::abandon;
+
+const WAIT_INSIDE: &str = "a method calls wait() or skip() after next_step() or wait_until(), and \
+                           would begin again: to wait there, use wait_until()";
+
+/// Steps of one call at most.
+const STEPS_MAX: u32 = 1 << 10;
 
 /// The order of the calls.
 #[derive(Clone, Copy, Default)]
@@ -59,6 +67,8 @@ pub enum CameTo {
     Wait,
     /// As it looked in vain for what another call does, or was refused.
     WaitInVain,
+    /// The call says that what it did is a step of its own.
+    Step,
     /// The model says that the answer is wrong. There are no more turns then.
     WrongAnswer,
 }
@@ -71,6 +81,8 @@ enum Waits {
     /// It looks in vain for what another call does, or was refused, since so many turns that may
     /// have changed something.
     InVain(usize),
+    /// For nothing: others may come between two of its steps.
+    BetweenSteps,
 }
 
 /// What a client does.
@@ -81,6 +93,8 @@ struct Client {
     index: Cell<u32>,
     /// How many calls it has come to.
     reached: Cell<u32>,
+    /// How often its call has let others come; 0 after it has returned.
+    steps: Cell<u32>,
 }
 
 /// The turns of a round, which the thread that makes the structure gives.
@@ -109,6 +123,21 @@ enum Ended {
     Refused,
     /// The model did nothing, because the answer is wrong.
     Wrong,
+    /// The call lets others come, and then goes on from there.
+    Step,
+}
+
+/// The turns that are being given; null outside of that.
+static GIVEN: AtomicPtr<Turns> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Called by `next_step` and `wait_until` of interlap_operations.hpp: lets other calls come; where
+/// it waits, only such as may change something.
+#[unsafe(no_mangle)]
+extern "C" fn il_next_step(waits: bool) {
+    // SAFETY: null, or turns whose `give` has not ended.
+    if let Some(turns) = unsafe { GIVEN.load(Relaxed).as_ref() } {
+        turns.step(engine::current() as u32, waits);
+    }
 }
 
 impl<'a> Turns<'a> {
@@ -195,8 +224,29 @@ impl<'a> Turns<'a> {
 
     /// The target refused the client's call. Waits for its next turn; whether there is one.
     pub fn refused(&self, client: u32, is_wrong: bool) -> bool {
+        if !is_wrong && self.is_inside(client) {
+            abandon(WAIT_INSIDE.to_string().into());
+        }
         self.end_as(if is_wrong { Ended::Wrong } else { Ended::Refused });
         self.order.is_given() && self.await_turn(client)
+    }
+
+    /// The client's call goes on in the client's next turn. It never does if there is none.
+    fn step(&self, client: u32, waits: bool) {
+        let steps = &self.clients[client as usize].steps;
+        steps.set(steps.get() + 1);
+        if steps.get() > STEPS_MAX {
+            let wait = "to wait for others, use wait_until()";
+            abandon(format!("a call takes more than {STEPS_MAX} steps: {wait}").into());
+        }
+        self.end_as(if waits { Ended::Refused } else { Ended::Step });
+        while !self.await_turn(client) {
+            engine::block(self.key(client), Wait::Other, None);
+        }
+    }
+
+    fn is_inside(&self, client: u32) -> bool {
+        self.clients[client as usize].steps.get() > 0
     }
 
     fn end_as(&self, ended: Ended) {
@@ -212,6 +262,7 @@ impl<'a> Turns<'a> {
     /// for ([`waiting::watch`]). In the end calls may wait.
     pub fn give(&self) {
         self.await_all();
+        GIVEN.store((&raw const *self).cast_mut().cast(), Relaxed);
         let mut begun = self.order.begun.iter();
         let mut goes_on = begun.all(|call| self.may_go_on(call.client) && self.go(*call));
         let next: Vec<u32> = self.clients.iter().map(|client| client.reached.get()).collect();
@@ -224,6 +275,7 @@ impl<'a> Turns<'a> {
             let Some(call) = next else { break };
             goes_on = self.go(call);
         }
+        GIVEN.store(std::ptr::null_mut(), Relaxed);
         self.are_over.set(true);
         waiting::let_all_run();
         self.wake_clients();
@@ -237,7 +289,7 @@ impl<'a> Turns<'a> {
     /// Whether a turn of the client would do anything.
     fn may_go_on(&self, client: u32) -> bool {
         match self.clients[client as usize].waits.get() {
-            None => true,
+            None | Some(Waits::BetweenSteps) => true,
             Some(Waits::Blocked) => waiting::may_go_on(client as usize),
             Some(Waits::InVain(since)) => since < self.changes.get(),
         }
@@ -264,12 +316,17 @@ impl<'a> Turns<'a> {
         let is_again = is_in_vain && matches!(before, Some(Waits::InVain(_)));
         self.changes.set(self.changes.get() + usize::from(!is_again));
         own.waits.set(match self.ended.get() {
-            Some(Ended::Returned | Ended::Wrong) => None,
+            Some(Ended::Returned | Ended::Wrong) => {
+                own.steps.set(0);
+                None
+            }
+            Some(Ended::Step) => Some(Waits::BetweenSteps),
             _ if is_in_vain => Some(Waits::InVain(self.changes.get())),
             _ => Some(Waits::Blocked),
         });
         let came_to = match (own.waits.get(), self.ended.get()) {
             (Some(Waits::Blocked), _) => CameTo::Wait,
+            (Some(Waits::BetweenSteps), _) => CameTo::Step,
             (Some(Waits::InVain(_)), _) => CameTo::WaitInVain,
             (None, Some(Ended::Wrong)) => CameTo::WrongAnswer,
             (None, _) => CameTo::Return,
@@ -278,7 +335,7 @@ impl<'a> Turns<'a> {
             of: call,
             came_to,
             awake: Vec::new(),
-            state: model_state::take(),
+            state: self.state(),
             memory: if self.order.compares { self.memory() } else { None },
             choice_last: model_state::ways() - 1,
         });
@@ -288,6 +345,13 @@ impl<'a> Turns<'a> {
         let awake = clients.filter(waits).filter(|client| self.may_go_on(*client)).collect();
         self.made.borrow_mut().last_mut().expect("pushed above").awake = awake;
         came_to != CameTo::WrongAnswer
+    }
+
+    /// The state of the model, where it says it, and that is all that is to be known.
+    fn state(&self) -> Option<String> {
+        let clients = 0..self.clients.len() as u32;
+        let any_is_inside = clients.into_iter().any(|client| self.is_inside(client));
+        model_state::take().filter(|_| !any_is_inside)
     }
 
     /// The hash of the memory, where all that is to be known lies there: not on the stack of a call

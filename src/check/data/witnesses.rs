@@ -7,7 +7,8 @@ use crate::core::history::{History, OperationId};
 
 /// The rule of a witness that names no reason but that there is no order.
 pub const UNEXPLAINED: &str = "not-linearizable";
-/// The same, where operations take effect in several steps each ([`Model::split`]).
+/// The same, where operations take effect in several steps each ([`Model::split`], or
+/// `interlap::next_step` of a class).
 ///
 /// [`Model::split`]: crate::model::Model::split
 pub const UNEXPLAINED_IN_STEPS: &str = "not-interval-linearizable";
