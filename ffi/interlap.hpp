@@ -62,12 +62,13 @@
  *               (each thread has a transaction of its own, which belongs into Local; one that is
  *               under way when Local is destroyed is to be aborted)
  *
- * A method that fills in a value may return a std::optional of it instead. Integers may be shorter;
- * where one cannot hold its number, the run ends and says so. A method that returns bool may return
- * interlap::status instead, or void where that means that it is always done; a set's insert and
- * remove and a map's remove that are void make no claim of what they found. A status says `unknown`
- * (may have happened, may happen later, or never), `unsupported` (nothing was done, draw another
- * call) and, for those three, `done` (as void).
+ * A method that fills in a value may return a std::optional of it instead. enqueue_bulk may take a
+ * std::vector; dequeue_bulk(most) and range_list(low, high) may return one. Integers may be
+ * shorter; where one cannot hold its number, the run ends and says so. A method that returns bool
+ * may return interlap::status instead, or void where that means that it is always done; a set's
+ * insert and remove and a map's remove that are void make no claim of what they found. A status
+ * says `unknown` (may have happened, may happen later, or never), `unsupported` (nothing was done,
+ * draw another call) and, for those three, `done` (as void).
  *
  * A class that fits none of these lists its methods, of any types, and needs no model:
  *

@@ -60,6 +60,8 @@ inline bool numbers_of_text(const std::string &text, int64_t *numbers, size_t ro
 #define INTERLAP_FAMILIES(X)                                                                       \
     X(IL_ENQUEUE, true, enqueue_as, yes, full, 1)                                                  \
     X(IL_DEQUEUE, true, dequeue_as, value, empty, 0)                                               \
+    X(IL_ENQUEUE_BULK, true, enqueue_bulk_method, adds, full, 0)                                   \
+    X(IL_DEQUEUE_BULK, true, dequeue_bulk_method, takes_up_to, empty, 1)                           \
     X(IL_QUEUE_SIZE, is_queue, size_method, number, failed, 0)                                     \
     X(IL_QUEUE_EMPTY, is_queue, empty_method, question, failed, 0)                                 \
     X(IL_PUSH, is_stack, push_method, yes, full, 1)                                                \
@@ -78,6 +80,7 @@ inline bool numbers_of_text(const std::string &text, int64_t *numbers, size_t ro
     X(IL_SET_RANK, counts_keys, rank_method, number, failed, 1)                                    \
     X(IL_SET_SIZE, counts_keys, size_method, number, failed, 0)                                    \
     X(IL_SET_SELECT, counts_keys, select_method, value, failed, 1)                                 \
+    X(IL_SET_RANGE_LIST, counts_keys, range_list_method, lists, failed, 2)                         \
     X(IL_MAP_GET, is_map, get_method, value, failed, 1)                                            \
     X(IL_MAP_PUT, is_map, put_method, yes, failed, 2)                                              \
     X(IL_MAP_INSERT_IF_ABSENT, is_map, insert_if_absent_method, question, failed, 2)               \
@@ -203,6 +206,75 @@ template <class T, bool by_list = false> struct offer {
         INTERLAP_INLINED run(il_call *c, status no, T &t, local &l) { kind::run(c, no, t, l); }
     };
 
+    /* It takes any count of numbers, and may say how many were done. */
+    template <class M, size_t> struct adds {
+        static constexpr bool by_pointer = has<M, T, const int64_t *, size_t>;
+        static constexpr bool offered = by_pointer || has<M, T, any_numbers>;
+        using result = std::conditional_t<by_pointer, result_of<M, T, const int64_t *, size_t>,
+                                          result_of<M, T, any_numbers>>;
+        static constexpr bool suits = is_yes<result> || is_count<result>;
+        template <class... A> static void with(il_call *c, status no, T &t, local &l, A... all) {
+            if constexpr (is_yes<result>) {
+                c->status = static_cast<uint32_t>(answer<M>(no, t, l, all...));
+            } else {
+                c->results[0] = static_cast<int64_t>(invoke<M>(t, l, all...));
+                c->result_count = 1;
+            }
+        }
+        INTERLAP_INLINED run(il_call *c, status no, T &t, local &l) {
+            const size_t count = c->arg_count;
+            if constexpr (by_pointer)
+                with(c, no, t, l, c->args, count);
+            else
+                with(c, no, t, l, any_numbers{c->args, count});
+        }
+    };
+
+    /* It hands out a list of numbers: by its result, or to a place with room for so many. */
+    template <class M, size_t n> struct lists {
+        template <class... A> using to_place = result_of<M, T, A..., int64_t *, size_t>;
+        using placed = std::conditional_t<n == 2, to_place<in, in>, to_place<>>;
+        static constexpr bool by_place = !std::is_same_v<placed, uncallable>;
+        static constexpr bool suits = is_list_of_numbers<typename with<M, n>::result>::value;
+        static constexpr bool offered = by_place || suits;
+        /* How many its result has. Those for which there is no room are not kept. */
+        static size_t listed(il_call *c, T &t, local &l) {
+            size_t count = 0;
+            for (auto &&found : with<M, n>::invoked(t, l, c->args)) {
+                if (count < c->result_room) c->results[count] = static_cast<int64_t>(found);
+                count++;
+            }
+            return count;
+        }
+        INTERLAP_INLINED run(il_call *c, status, T &t, local &l) {
+            size_t count = 0, most = c->result_room;
+            if constexpr (by_place)
+                count = invoke<M>(t, l, c->args[0], c->args[1], c->results, most);
+            else
+                count = listed(c, t, l);
+            c->result_count = static_cast<uint32_t>(by_place || count < most ? count : most);
+        }
+    };
+
+    /* It takes up to so many values, which it lists; or it says that it took all, or none because
+       fewer are inside. */
+    template <class M, size_t n> struct takes_up_to : lists<M, n> {
+        using placed = typename lists<M, n>::placed;
+        INTERLAP_INLINED run(il_call *c, status no, T &t, local &l) {
+            size_t count = 0, most = static_cast<size_t>(c->args[0]);
+            bool is_none = false;
+            if constexpr (std::is_same_v<placed, bool>)
+                count = (is_none = !invoke<M>(t, l, c->results, most)) ? 0 : most;
+            else if constexpr (lists<M, n>::by_place)
+                is_none = (count = invoke<M>(t, l, c->results, most)) == 0;
+            else
+                is_none = (count = lists<M, n>::listed(c, t, l)) == 0;
+            c->result_count = static_cast<uint32_t>(count);
+            const bool are_fewer = std::is_same_v<placed, bool> && most > 1;
+            if (is_none) c->status = static_cast<uint32_t>(are_fewer ? status::failed : no);
+        }
+    };
+
     static constexpr bool pushes = by_list && yes<push_method, 1>::offered;
     static constexpr bool pops = by_list && value<pop_method, 0>::offered;
     using enqueue_as =
@@ -235,17 +307,14 @@ template <class T, bool by_list = false> struct offer {
        it may have a size() of its own that promises nothing. */
     static constexpr bool counts_keys =
         is_set && (model_option<T>::value == nullptr || !same_text(model_option<T>::value, "set"));
-    static constexpr bool lists_keys =
-        counts_keys && has<range_list_method, T, in, in, int64_t *, size_t>;
     static constexpr bool is_range_set =
-        lists_keys || (counts_keys && (has<range_count_method, T, in, in> ||
-                                       has<rank_method, T, in> || has<size_method, T> ||
-                                       value<select_method, 1>::offered));
+        counts_keys && (has<range_count_method, T, in, in> || has<rank_method, T, in> ||
+                        has<size_method, T> || value<select_method, 1>::offered ||
+                        lists<range_list_method, 2>::offered);
 
-    static constexpr bool enqueues_bulk = has<enqueue_bulk_method, T, const int64_t *, size_t>;
-    static constexpr bool dequeues_bulk = has<dequeue_bulk_method, T, int64_t *, size_t>;
     static constexpr bool is_queue = yes<enqueue_as, 1>::offered || value<dequeue_as, 0>::offered ||
-                                     enqueues_bulk || dequeues_bulk;
+                                     adds<enqueue_bulk_method, 0>::offered ||
+                                     takes_up_to<dequeue_bulk_method, 1>::offered;
 
     static constexpr bool offers(uint32_t op) {
         switch (op) {
@@ -253,9 +322,6 @@ template <class T, bool by_list = false> struct offer {
     case op: return where && kind<method, numbers>::offered;
             INTERLAP_FAMILIES(INTERLAP_ROW)
 #undef INTERLAP_ROW
-        case IL_ENQUEUE_BULK: return enqueues_bulk;
-        case IL_DEQUEUE_BULK: return dequeues_bulk;
-        case IL_SET_RANGE_LIST: return lists_keys;
         case IL_KV_GET:
         case IL_KV_PUT: return is_kv;
         case IL_KV_APPEND: return is_kv && has<append_method, T, text, text>;
@@ -316,40 +382,6 @@ template <class T, bool by_list = false> struct offer {
         c->status = static_cast<uint32_t>(s);
     }
 
-    static void range_list(il_call *c, T &t, local &l) {
-        size_t most = c->result_room;
-        size_t listed =
-            invoke<range_list_method>(t, l, c->args[0], c->args[1], c->results, most);
-        c->result_count = static_cast<uint32_t>(listed);
-    }
-
-    static void enqueue_bulk(il_call *c, T &t, local &l) {
-        using M = enqueue_bulk_method;
-        size_t wanted = c->arg_count;
-        using R = decltype(invoke<M>(t, l, c->args, wanted));
-        if constexpr (is_yes<R>) {
-            c->status = static_cast<uint32_t>(answer<M>(status::full, t, l, c->args, wanted));
-        } else {
-            size_t done = invoke<M>(t, l, c->args, wanted);
-            c->results[0] = static_cast<int64_t>(done);
-            c->result_count = 1;
-        }
-    }
-
-    static void dequeue_bulk(il_call *c, T &t, local &l) {
-        using M = dequeue_bulk_method;
-        size_t most = static_cast<size_t>(c->args[0]);
-        if constexpr (std::is_same_v<decltype(invoke<M>(t, l, c->results, most)), bool>) {
-            bool all = invoke<M>(t, l, c->results, most);
-            c->result_count = all ? static_cast<uint32_t>(most) : 0;
-            c->status = all ? IL_OK : most <= 1 ? IL_EMPTY : IL_FAILED;
-        } else {
-            size_t done = invoke<M>(t, l, c->results, most);
-            c->result_count = static_cast<uint32_t>(done);
-            c->status = done == 0 ? IL_EMPTY : IL_OK;
-        }
-    }
-
     /* What is not offered is not compiled; nor, of listed methods, what answers otherwise. */
     static constexpr bool runs(uint32_t op) { return offers(op) && (!by_list || suits(op)); }
 
@@ -365,9 +397,6 @@ template <class T, bool by_list = false> struct offer {
     INTERLAP_CASE(op, kind<method, numbers>::run(c, status::no, t, l))
         switch (c->op) {
             INTERLAP_FAMILIES(INTERLAP_ROW)
-            INTERLAP_CASE(IL_ENQUEUE_BULK, enqueue_bulk(c, t, l))
-            INTERLAP_CASE(IL_DEQUEUE_BULK, dequeue_bulk(c, t, l))
-            INTERLAP_CASE(IL_SET_RANGE_LIST, range_list(c, t, l))
             INTERLAP_CASE(IL_KV_GET, kv_get(c, t, l))
             INTERLAP_CASE(IL_KV_PUT, kv_change<put_method>(c, t, l))
             INTERLAP_CASE(IL_KV_APPEND, kv_change<append_method>(c, t, l))
@@ -453,9 +482,9 @@ template <class T> constexpr void check_methods() {
     INTERLAP_FITS(queue, dequeue, "bool dequeue(int64_t &value) or optional<int64_t> dequeue()",
                   o::offers(IL_DEQUEUE));
     INTERLAP_FITS(queue, enqueue_bulk, "size_t enqueue_bulk(const int64_t *values, size_t n)",
-                  has<enqueue_bulk_method, T, const int64_t *, size_t>);
+                  o::offers(IL_ENQUEUE_BULK));
     INTERLAP_FITS(queue, dequeue_bulk, "size_t dequeue_bulk(int64_t *values, size_t most)",
-                  has<dequeue_bulk_method, T, int64_t *, size_t>);
+                  o::offers(IL_DEQUEUE_BULK));
 
     INTERLAP_FITS(o::is_stack || o::is_deque, push, "bool push(int64_t value)",
                   has<push_method, T, in>);
@@ -482,7 +511,7 @@ template <class T> constexpr void check_methods() {
                   o::offers(IL_SET_SELECT));
     INTERLAP_FITS(o::is_range_set, range_list,
                   "size_t range_list(int64_t low, int64_t high, int64_t *keys, size_t most)",
-                  has<range_list_method, T, in, in, int64_t *, size_t>);
+                  o::offers(IL_SET_RANGE_LIST));
 
     INTERLAP_FITS(map || o::is_kv, get,
                   "bool get(int64_t key, int64_t &value) or optional<int64_t>, of a kv "

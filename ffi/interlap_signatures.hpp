@@ -135,6 +135,13 @@ struct is_optional<R, std::void_t<decltype(std::declval<R &>().has_value()),
                                   decltype(static_cast<int64_t>(*std::declval<R &>()))>>
     : std::true_type {};
 
+/* Or a list of numbers. */
+template <class R, class = void> struct is_list_of_numbers : std::false_type {};
+template <class R>
+struct is_list_of_numbers<R, std::void_t<decltype(std::declval<R &>().end()),
+                              decltype(static_cast<int64_t>(*std::declval<R &>().begin()))>>
+    : std::true_type {};
+
 /* What a method returns; `uncallable` if it cannot be called so. */
 struct uncallable {};
 template <class R> struct type_of { using type = std::decay_t<R>; };
@@ -190,6 +197,20 @@ struct any_number {
             il_error(current_call->host, why.c_str());
         }
         return static_cast<A>(value);
+    }
+};
+
+/* Numbers for a parameter of any type that lists such as hold them: a std::vector. */
+struct any_numbers {
+    const int64_t *values;
+    size_t count;
+    template <class List, class = decltype(std::declval<List &>().push_back(
+                              std::declval<typename List::value_type>()))>
+    operator List() const {
+        List all;
+        for (size_t at = 0; at < count; at++)
+            all.push_back(static_cast<typename List::value_type>(any_number{values[at]}));
+        return all;
     }
 };
 

@@ -5,7 +5,7 @@ use interlap::report::words::{CONFIRMED, FINDING};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use super::tool::Tool;
+use super::tool::{Tool, data};
 
 pub fn shrunk(tool: &Tool, target: &str, more: &[&str]) -> PathBuf {
     let command = ["fuzz", target, "--engine", "controlled", "--seed", "5", "--for", "60s"];
@@ -193,6 +193,21 @@ fn a_use_after_free_is_shown() {
     answer.expect(1, &["reproduces in every run"]);
     let output = compiled_and_run(&finding.join("export"));
     assert!(text(&output).contains("REPRODUCED: use-after-free"), "{}", text(&output));
+}
+
+/// By the model of a family, and by the structure alone.
+#[test]
+fn a_bug_of_listed_methods_is_shown() {
+    let stack = data("custom/stack.cpp");
+    let stack = stack.to_str().expect("UTF-8");
+    for model in ["lifo", "self"] {
+        let tool = Tool::new();
+        let finding = shrunk(&tool, stack, &["--cflag=-DWRONG", "--model", model]);
+        let answer = tool.run(&["export", finding.to_str().expect("UTF-8")]);
+        answer.expect(1, &["reproduces in every run"]);
+        let output = compiled_and_run(&finding.join("export"));
+        assert!(text(&output).contains("REPRODUCED: "), "{}", text(&output));
+    }
 }
 
 /// A library in a directory of its own, whose bug is between the arguments of a call.

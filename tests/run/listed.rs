@@ -24,7 +24,8 @@ fn listed_methods_are_judged_by_the_model_of_a_family() {
 #[test]
 #[ignore = "many compilations: make test-long"]
 fn classes_of_every_family_may_list_their_methods() {
-    for family in ["priority-queue", "map", "set", "counter", "register", "kv", "deque", "log"] {
+    let families = ["priority-queue", "map", "set", "counter", "register", "kv", "deque", "log"];
+    for family in families.into_iter().chain(["fifo", "range-set"]) {
         let (tool, name) = (Tool::new(), family.replace('-', "_"));
         let class = data("listed").join(name).with_extension("cpp");
         let run = tool.fuzz(class).rounds(5_000).with(format!("--model {family}"));
@@ -41,6 +42,17 @@ fn a_bug_of_listed_methods_is_a_finding_of_the_family() {
     assert_eq!(stored.hello.target.operations, [Op::Push, Op::Pop, Op::StackSize]);
     let again = ["The recorded history, checked again: the same violation", "the same again"];
     tool.replay(answer.finding()).expect(1, &again);
+}
+
+/// Of many values at once they take a list, and return one.
+#[test]
+fn listed_methods_may_be_bulk_calls() {
+    let (tool, queue) = (Tool::new(), data("listed/fifo.cpp"));
+    let run = |model: &str| tool.fuzz(&queue).rounds(600).with(format!("--model {model}"));
+    run("fifo").expect(0, &[NOTHING_FOUND, "4 operations"]);
+    run("self").expect(0, &[NOTHING_FOUND, "4 operations"]);
+    let wrong = tool.fuzz(&queue).findings(1).with("--cflag=-DWRONG --model fifo");
+    wrong.expect(1, &["(sequential of dequeue_bulk)"]);
 }
 
 #[test]
