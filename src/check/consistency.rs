@@ -1,10 +1,11 @@
 //! Judges histories that other orders may explain than those of linearizability: sequential and
-//! quiescent consistency.
+//! quiescent consistency, quasi-linearizability.
 
 use super::data::witnesses::UNEXPLAINED;
 use super::decide::check as by_timeboxes;
 use super::explanation::{Explanation, OfSearch};
 use super::search::program_order::is_sequentially_consistent;
+use super::search::quasi::is_quasi_linearizable;
 use super::transactions;
 use super::undecided::Undecided;
 use super::verdict::{Limits, Verdict, Witness};
@@ -18,6 +19,7 @@ fn rule(consistency: Consistency) -> &'static str {
         Consistency::Sequential => "not-sequentially-consistent",
         Consistency::Quiescent => "not-quiescently-consistent",
         Consistency::Unordered => "not-serializable",
+        Consistency::Quasi(_) => "not-quasi-linearizable",
     }
 }
 
@@ -26,16 +28,19 @@ pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     match spec.consistency {
         Consistency::Linearizable => by_timeboxes(history, spec, limits),
         Consistency::Unordered => transactions::check(history, spec, limits),
-        Consistency::Sequential if history.has_blocks() => {
+        Consistency::Sequential | Consistency::Quasi(_) if history.has_blocks() => {
             Verdict::Inconclusive(Undecided::OrderUnknown)
         }
-        Consistency::Sequential => match is_sequentially_consistent(history, spec, limits) {
-            Ok(true) => Verdict::Consistent,
-            Ok(false) => violated(spec.consistency, history.ids().collect()),
-            Err(why) => Verdict::Inconclusive(why),
-        },
+        Consistency::Sequential => {
+            decided(history, spec, is_sequentially_consistent(history, spec, limits))
+        }
+        Consistency::Quasi(factor) => {
+            let alone = spec.kind.is_run().then(|| split_clients(history, spec.consistency).0);
+            let of = (alone.as_ref().unwrap_or(history), factor);
+            decided(history, spec, is_quasi_linearizable(of, spec, limits))
+        }
         Consistency::Quiescent => {
-            let (widened, ids) = split_clients(history);
+            let (widened, ids) = split_clients(history, spec.consistency);
             let linearizable = Spec { consistency: Consistency::Linearizable, ..*spec };
             match by_timeboxes(&widened, &linearizable, limits) {
                 Verdict::Violation(witness) => {
@@ -49,21 +54,31 @@ pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     }
 }
 
+/// The verdict, by whether there is an order.
+fn decided(history: &History, spec: &Spec, exists: Result<bool, Undecided>) -> Verdict {
+    match exists {
+        Ok(true) => Verdict::Consistent,
+        Ok(false) => violated(spec.consistency, history.ids().collect()),
+        Err(why) => Verdict::Inconclusive(why),
+    }
+}
+
 fn violated(consistency: Consistency, operations: Vec<OperationId>) -> Verdict {
     let explanation = Explanation::Search(OfSearch::NoSuchOrder(consistency));
     Verdict::Violation(Witness::new(rule(consistency), explanation, operations))
 }
 
-/// The history with each operation alone, of a client of its own, whose timebox is the whole time
-/// between two instants at which no operation was under way; and the operation of each thread.
-/// Linearizable orders of it are the quiescently consistent ones of `history`.
-pub fn split_clients(history: &History) -> (History, Vec<OperationId>) {
+/// The history with each operation alone, of a client of its own; and the operation of each thread.
+/// For quiescent consistency its timebox is the whole time between two instants at which no
+/// operation was under way. Linearizable orders of it are then the quiescently consistent ones of
+/// `history`.
+pub fn split_clients(history: &History, consistency: Consistency) -> (History, Vec<OperationId>) {
     let mut ids: Vec<OperationId> = history.ids().collect();
     ids.sort_by_key(|id| history.operation(*id).start);
     let mut widened = History { drain: None, ..history.without_threads() };
     let is_apart = |ends: &mut u64, id: &OperationId| {
         let operation = history.operation(*id);
-        let apart = operation.start > *ends;
+        let apart = operation.start > *ends || consistency != Consistency::Quiescent;
         *ends = operation.end.max(*ends);
         apart
     };

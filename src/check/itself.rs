@@ -9,7 +9,7 @@ use super::undecided::Undecided;
 use super::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{History, OperationId};
 use crate::core::operation::Status;
-use crate::model::{Consistency, Itself, Spec};
+use crate::model::{Itself, Spec};
 
 /// Decides the history. Inconclusive where orders would be needed that were not run: the runs of
 /// the history have noted which (`SequentialRuns::take_asked`).
@@ -21,9 +21,7 @@ pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     let itself = Itself::new(history, spec);
     let (verdict, asked) = runs.while_asked(|| match all_wait(history) {
         // Of calls that other clients made.
-        _ if spec.consistency == Consistency::Quiescent => {
-            consistency::check(history, spec, limits)
-        }
+        _ if spec.consistency.is_of_any_thread() => consistency::check(history, spec, limits),
         Some(first) if !itself.may_wait_at_once() => {
             Verdict::Violation(unexplained(first, Vec::new()))
         }

@@ -4,7 +4,7 @@
 //! Its parts:
 //!
 //! - `consistency`: Judges histories that other orders may explain than those of linearizability:
-//!   sequential and quiescent consistency.
+//!   sequential and quiescent consistency, quasi-linearizability.
 //! - `data/`: What all checkers share: the events of a history in the order of time, numbers for
 //!   values, collections that are fast while they are small, and the witnesses of several checkers.
 //! - `decide`: Chooses the checker for a history: one row for each kind of model.

@@ -167,9 +167,19 @@ pub enum Consistency {
     /// Those that keep the order of operations between which no operation was under way (Aspnes,
     /// Herlihy, Shavit, JACM 1994).
     Quiescent,
+    /// Those in which each operation is at most so many places from where it is in some
+    /// linearizable one (Afek, Korland, Yanovsky, OPODIS 2010).
+    Quasi(u32),
     /// All. Of transactions that is serializability, which is not strict (Papadimitriou, JACM
     /// 1979).
     Unordered,
+}
+
+impl Consistency {
+    /// Whether a thread's operations have no order either.
+    pub fn is_of_any_thread(self) -> bool {
+        matches!(self, Consistency::Quiescent | Consistency::Quasi(_))
+    }
 }
 
 /// A model as users name it: `kind[:option=value[,option=value...]]`.
@@ -215,6 +225,14 @@ const CONSISTENCY: [(&str, Consistency); 4] = [
     ("quiescent", Consistency::Quiescent),
     ("unordered", Consistency::Unordered),
 ];
+
+/// [`Consistency::Quasi`], with its number in place of N.
+const QUASI: &str = "quasi-N";
+
+fn quasi(text: &str) -> Option<Consistency> {
+    let factor = text.strip_prefix(QUASI.trim_end_matches('N'))?.parse().ok();
+    factor.filter(|factor| *factor > 0).map(Consistency::Quasi)
+}
 
 const BULK: [(&str, Bulk); 3] =
     [("element", Bulk::Element), ("run", Bulk::Run), ("atomic", Bulk::Atomic)];
@@ -320,7 +338,7 @@ impl Kind {
     fn has_consistency(self, consistency: Consistency) -> bool {
         match consistency {
             Consistency::Linearizable => true,
-            Consistency::Sequential => self.family() != Family::Store,
+            Consistency::Sequential | Consistency::Quasi(_) => self.family() != Family::Store,
             // What is promised of each thread's operations says nothing where these have no order.
             Consistency::Quiescent => {
                 self.family() != Family::Store && self != Kind::FifoPerProducer
@@ -434,9 +452,12 @@ impl FromStr for Spec {
                 "consistency" => {
                     let mut choices = CONSISTENCY.to_vec();
                     choices.retain(|(_, consistency)| kind.has_consistency(*consistency));
-                    let found = choices.iter().find(|(n, _)| *n == value);
-                    let found = found.map(|(_, consistency)| spec.consistency = *consistency);
-                    (choices.iter().map(|(n, _)| *n).collect(), found)
+                    let named = choices.iter().find(|(n, _)| *n == value);
+                    let found = named.map(|(_, consistency)| *consistency).or_else(|| quasi(value));
+                    let found = found.filter(|consistency| kind.has_consistency(*consistency));
+                    let mut choices: Vec<&str> = choices.iter().map(|(n, _)| *n).collect();
+                    choices.extend(kind.has_consistency(Consistency::Quasi(1)).then_some(QUASI));
+                    (choices, found.map(|consistency| spec.consistency = consistency))
                 }
                 _ => return Err(format!("model {name} has no option '{key}'")),
             };
@@ -482,6 +503,9 @@ impl fmt::Display for Spec {
         if let Some((name, _)) = CONSISTENCY[1..].iter().find(|(_, c)| *c == self.consistency) {
             options.push(format!("consistency={name}"));
         }
+        if let Consistency::Quasi(factor) = self.consistency {
+            options.push(format!("consistency={}", QUASI.replace('N', &factor.to_string())));
+        }
         if self.k != default.k {
             options.push(format!("k={}", self.k));
         }
@@ -508,6 +532,7 @@ mod tests {
             "set:consistency=quiescent",
             "self:consistency=sequential",
             "class:consistency=quiescent",
+            "self:consistency=quasi-2",
             "serializable:consistency=unordered",
             "fifo-relaxed:k=7",
             "crate:consistency=sequential,path=/a,k=3:b",

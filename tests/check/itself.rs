@@ -236,7 +236,7 @@ fn of_any_thread(history: &History, calls: &[Made]) -> Vec<Made> {
         let client = history.threads[id.thread as usize].client;
         calls.iter().filter(move |call| call.client == client).nth(id.index as usize)
     };
-    let (_, ids) = split_clients(history);
+    let (_, ids) = split_clients(history, Consistency::Quiescent);
     (0..)
         .zip(ids)
         .map(|(client, id)| Made { client, ..own(id).expect("it is one").clone() })

@@ -68,9 +68,8 @@ where
         let journal = journal(&history);
         let own = own::history(&journal, make());
         let name = |id: OperationId| OperationId { thread: journal.client(id), index: id.index };
-        for consistency in
-            [Consistency::Linearizable, Consistency::Sequential, Consistency::Quiescent]
-        {
+        use Consistency::{Linearizable, Quasi, Quiescent, Sequential};
+        for consistency in [Linearizable, Sequential, Quiescent, Quasi(1)] {
             let [of_own, of_bundled] =
                 [Spec::new(Kind::Own), spec].map(|of| Spec { consistency, ..of });
             let verdict = is_explained(&check(&own, &of_own, &limits));

@@ -235,9 +235,8 @@ where
     let mut rules = BTreeSet::new();
     for _ in 0..crate::how_many(histories) {
         let history = history(Shape { kind: bundled.kind, ..shape }, &mut random);
-        for consistency in
-            [Consistency::Linearizable, Consistency::Sequential, Consistency::Quiescent]
-        {
+        use Consistency::{Linearizable, Quasi, Quiescent, Sequential};
+        for consistency in [Linearizable, Sequential, Quiescent, Quasi(1)] {
             let [theirs, ours] = [remote, bundled]
                 .map(|of| is_explained(&check(&history, &Spec { consistency, ..of }, &limits)));
             assert_eq!(theirs, ours, "{history:?}");

@@ -215,3 +215,104 @@ fn quiescent_consistency_is_what_an_enumeration_says() {
         assert!(only_so > 0 && never > 0, "{text}: {only_so}, {never}");
     }
 }
+
+/// Whether some order of the records is allowed, in which each is at most `factor` places from
+/// where it is in some linearization. `order`: those that come first.
+fn any_shifted(
+    (records, factor): (&[Record], usize),
+    order: &mut Vec<usize>,
+    allowed: &dyn Fn(&[usize]) -> bool,
+) -> bool {
+    if order.len() == records.len() {
+        return is_near((records, factor), order, &mut Vec::new()) && allowed(order);
+    }
+    (0..records.len()).filter(|at| !order.contains(at)).collect::<Vec<_>>().into_iter().any(|at| {
+        order.push(at);
+        let found = any_shifted((records, factor), order, allowed);
+        order.pop();
+        found
+    })
+}
+
+/// Whether a linearization that begins with these has each so near to where it is in `order`.
+fn is_near(
+    (records, factor): (&[Record], usize),
+    order: &[usize],
+    linearized: &mut Vec<usize>,
+) -> bool {
+    let place = linearized.len();
+    let left = |at: &usize| !linearized.contains(at);
+    let may_be_next = |at: usize| {
+        let is_first = (0..order.len()).filter(left).all(|o| records[o].end >= records[at].start);
+        let own = order.iter().position(|other| *other == at).expect("all are in it");
+        left(&at) && is_first && own.abs_diff(place) <= factor
+    };
+    let next: Vec<usize> = (0..order.len()).filter(|at| may_be_next(*at)).collect();
+    place == order.len()
+        || next.into_iter().any(|at| {
+            linearized.push(at);
+            let found = is_near((records, factor), order, linearized);
+            linearized.pop();
+            found
+        })
+}
+
+#[test]
+fn quasi_linearizability_is_what_an_enumeration_says() {
+    for (at, text) in CONSISTENCIES.into_iter().enumerate() {
+        let spec: Spec = text.parse().expect(text);
+        let mut random = Random::new(1_000 + at as u64);
+        let (mut only_so, mut never) = (0, 0);
+        for number in 0..crate::how_many(2_000) {
+            let factor = 1 + number % 2;
+            let quasi = Spec { consistency: Consistency::Quasi(factor as u32), ..spec };
+            let shape = Shape { kind: spec.kind, threads: (2, 3), operations: (3, 5), ..SMALL };
+            let history = history(Shape { pending: 0, ..shape }, &mut random);
+            let says = |record: &Record| match record.status {
+                Status::Full => false,
+                status => status != Status::Empty || !text.contains("empty=none"),
+            };
+            let all = records(&history).into_iter().flatten();
+            let all: Vec<Record> = all.filter(says).collect();
+            let expected = any_shifted((&all, factor), &mut Vec::new(), &|order| {
+                let apart = |(time, at): (u64, &usize)| {
+                    vec![Record { start: 2 * time, end: 2 * time + 1, ..all[*at].clone() }]
+                };
+                let threads: Vec<Vec<Record>> = (0..).zip(order).map(apart).collect();
+                let ordered = History { drained: history.drained, ..written(&threads) };
+                brute::explained(&ordered, &spec)
+            });
+            let verdict = check(&history, &quasi, &Limits::default());
+            assert_eq!(verdict == Verdict::Consistent, expected, "{quasi}: {history:?}");
+            only_so += usize::from(expected && !brute::explained(&history, &spec));
+            never += usize::from(!expected);
+        }
+        assert!(only_so > 0 && never > 0, "{text}: {only_so}, {never}");
+    }
+}
+
+/// A call that never returned may have come before what it explains, by so many places.
+#[test]
+fn a_call_that_never_returned_may_be_shifted() {
+    use Op::{Dequeue, Enqueue};
+    let record = |op, status, start, args: &[i64], results: &[i64]| Record {
+        op,
+        status,
+        start,
+        end: start + 1,
+        args: args.to_vec(),
+        results: results.to_vec(),
+    };
+    let queue = |others: u64| {
+        let taken = record(Dequeue, Status::Ok, 1, &[], &[7]);
+        let more = (0..others).map(|at| record(Enqueue, Status::Ok, 3 + 2 * at, &[at as i64], &[]));
+        let added = record(Enqueue, Status::Pending, 90, &[7], &[]);
+        written(&[std::iter::once(taken).chain(more).collect(), vec![added]])
+    };
+    let allows = |others, text: &str| {
+        let spec: Spec = text.parse().expect(text);
+        check(&queue(others), &spec, &Limits::default()) == Verdict::Consistent
+    };
+    assert!(!allows(0, "fifo") && allows(0, "fifo:consistency=quasi-1"));
+    assert!(!allows(1, "fifo:consistency=quasi-1") && allows(1, "fifo:consistency=quasi-2"));
+}

@@ -50,7 +50,7 @@ class Counting {
 INTERLAP_OPERATIONS(Counting, next)
 ";
 
-/// A structure that is its own model, where a thread's calls have no order either.
+/// A structure that is its own model, where a thread's calls have no order either, or are shifted.
 #[test]
 fn a_structure_of_no_family_may_be_quiescently_consistent() {
     let tool = Tool::new();
@@ -65,6 +65,11 @@ fn a_structure_of_no_family_may_be_quiescently_consistent() {
     let found = fuzz(&adapter, quiescent, "--cflag=-DWRONG");
     let finding = found.expect(1, &["not-quiescently-consistent"]).finding();
     tool.replay(finding).expect(1, &["checked again: the same violation"]);
+    let (near, far) = (":consistency=quasi-1", ":consistency=quasi-2");
+    fuzz(&adapter, near, "--out near").expect(1, &["not-quasi-linearizable of next"]);
+    fuzz(&adapter, far, "").expect(0, &[NOTHING_FOUND]);
+    let found = fuzz(&adapter, far, "--cflag=-DWRONG --out far");
+    found.expect(1, &["within 2 places of where a"]);
     let of_threads = data("custom/id_pool.cpp");
     fuzz(&of_threads, quiescent, "").expect(2, &["state of each thread (Local)"]);
     let own = "#include <interlap_operations.hpp>

@@ -14,7 +14,7 @@ use interlap::core::random::Random;
 use interlap::core::scenario;
 use interlap::core::sequential_runs::{ClientCall, SequentialCall, SequentialRuns};
 use interlap::core::words;
-use interlap::model::{Consistency, Kind, Spec as Model};
+use interlap::model::{Kind, Spec as Model};
 use interlap::schedule::{Spec as Policy, THREADS_MAX};
 
 use super::judge::RoundReader;
@@ -110,8 +110,8 @@ impl<'a> Alone<'a> {
     ) -> Result<Verdict, String> {
         let guess = by_effect(history, effects).into_iter();
         let guess: Vec<ClientCall> = match model.consistency {
-            Consistency::Quiescent => {
-                let (calls, ids) = check::split_clients(history);
+            consistency if consistency.is_of_any_thread() => {
+                let (calls, ids) = check::split_clients(history, consistency);
                 if ids.len() >= THREADS_MAX {
                     return Ok(Verdict::Inconclusive(Undecided::NotRunAlone));
                 }
@@ -128,7 +128,7 @@ impl<'a> Alone<'a> {
                 guess.map(|id| call_of(history, id)).collect()
             }
         };
-        self.any_thread = model.consistency == Consistency::Quiescent;
+        self.any_thread = model.consistency.is_of_any_thread();
         let order = Order { guess: &guess, ..Order::default() };
         if shape.sequential && !self.of_model {
             self.are_the_same(shape.round, order, area)?;
@@ -280,8 +280,8 @@ impl<'a> Alone<'a> {
         let answer = |of: &SequentialCall| (of.op, of.status, of.results.clone());
         match made[0].iter().zip(&made[1]).find(|(one, other)| answer(one) != answer(other)) {
             Some((one, _)) => Err(format!(
-                "{} depends on which thread calls it, and consistency=quiescent lets any: use \
-                 consistency=sequential, or none",
+                "{} depends on which thread calls it, and consistency=quiescent and quasi let \
+                 any: use consistency=sequential, or none",
                 words::call(one.op, &one.args, &words::number)
             )),
             None => Ok(()),

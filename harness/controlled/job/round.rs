@@ -29,8 +29,8 @@ const UNSUPPORTED_MAX: u64 = 1_000;
 /// The same of methods, which throw an exception for that.
 const SKIPPED_MAX: u64 = 16;
 /// Why calls of any thread cannot be asked for.
-const OF_THREADS: &str = "consistency=quiescent lets a thread's calls take effect in any order: \
-                          it is not for a class with state of each thread (Local). Use \
+const OF_THREADS: &str = "consistency=quiescent and quasi let a thread's calls take effect in any \
+                          order: they are not for a class with state of each thread (Local). Use \
                           consistency=sequential, or none";
 /// More arguments than most calls have.
 const ARGS_INLINE: usize = 16;

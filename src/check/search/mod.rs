@@ -26,6 +26,9 @@
 //! - `program_order`: Searches for an order that keeps the order of each thread's own operations,
 //!   whatever their timeboxes: sequential consistency (Lamport, IEEE Transactions on Computers
 //!   1979).
+//! - `quasi`: Searches for an order in which each operation is at most so many places from where it
+//!   is in some linearization: quasi-linearizability, with one factor for all operations (Afek,
+//!   Korland, Yanovsky, OPODIS 2010).
 //! - `steps`: Finds the steps at which an operation takes effect: one for most; one for each
 //!   element of a bulk operation that is not atomic; one for each producer's queue of an "empty"
 //!   answer that may look at them one after another.
@@ -49,6 +52,7 @@ pub mod position;
 pub mod producer_choices;
 pub mod producer_ranges;
 pub mod program_order;
+pub mod quasi;
 pub mod steps;
 pub mod strings;
 pub mod text_witness;

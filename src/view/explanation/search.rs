@@ -116,11 +116,16 @@ fn described(states: &States) -> String {
 }
 
 /// What an order must keep.
-fn kept_order(consistency: Consistency) -> &'static str {
-    match consistency {
+fn kept_order(consistency: Consistency) -> String {
+    let kept = match consistency {
         Consistency::Linearizable => "what returned before what was called",
         Consistency::Sequential => "the order of each thread's own",
         Consistency::Unordered => "nothing",
         Consistency::Quiescent => "those apart between which none was under way",
-    }
+        Consistency::Quasi(factor) => {
+            let place = if factor == 1 { "place" } else { "places" };
+            return format!("each within {factor} {place} of where a linearization has it");
+        }
+    };
+    kept.to_string()
 }

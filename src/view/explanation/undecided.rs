@@ -25,7 +25,7 @@ pub fn reason(undecided: &Undecided) -> String {
         Undecided::AppendedTwice(appends) => appended_twice(*appends),
         Undecided::NotRunAlone => {
             "the calls were not made one at a time, by which this model goes: `interlap fuzz` does \
-             so with up to 1,024 calls (63: consistency=quiescent), and keeps it with violations"
+             so with up to 1,024 calls (63: quiescent, quasi), and keeps it with violations"
                 .to_string()
         }
         Undecided::OrdersNotRun => {
