@@ -31,6 +31,7 @@ pub mod schedule;
 pub mod serve;
 #[cfg(feature = "fuzzer")]
 pub mod shrink;
+pub mod tla;
 #[cfg(feature = "fuzzer")]
 pub mod trace;
 pub mod view;

@@ -21,6 +21,8 @@
 //! - `program`: A user's model that is a program of its own, as a [`Spec`](super::Spec) names it.
 //! - `sequence`: Sequential objects for the models fifo, lifo and deque, and for these relaxed:
 //!   value sequences.
+//! - `specified`: A specification in TLA+ as a model: a call is a step of the action that has its
+//!   name.
 //! - `stream`: Sequential object for streams of S2: conditional appends and reads of the whole
 //!   stream.
 //! - `text`: Sequential object for the model kv: a string under each key, with get, put and append.
@@ -39,6 +41,7 @@ mod ordered;
 mod producers;
 pub mod program;
 mod sequence;
+mod specified;
 mod stream;
 mod text;
 mod weaker;
@@ -49,7 +52,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::core::operation::{Family, Op};
-use program::Program;
+use program::{Program, SPECIFICATION};
 
 pub use crate::core::contract::Model;
 pub use bag::Bag;
@@ -63,6 +66,7 @@ pub use object::{Call, Expect, Expected, added, removed_max, taken_up_to};
 pub use ordered::{OrderedSet, bounds};
 pub use producers::Producers;
 pub use sequence::{Relaxed, Sequence};
+pub use specified::Specified;
 pub use stream::{Stream, StreamState};
 pub use text::{Text, TextCell, Texts};
 
@@ -411,11 +415,22 @@ fn empty_choices(kind: Kind) -> Vec<&'static str> {
         .collect()
 }
 
+/// The file of a specification that is named as a model, and the options behind it.
+fn specification(text: &str) -> Option<(&str, &str)> {
+    let end = text.find(SPECIFICATION)? + SPECIFICATION.len();
+    let (file, rest) = text.split_at(end);
+    Some((file, if rest.is_empty() { "" } else { rest.strip_prefix(':')? }))
+}
+
 impl FromStr for Spec {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Spec, String> {
         let (name, options) = text.split_once(':').unwrap_or((text, ""));
+        let (name, options, file) = match specification(text) {
+            Some((file, options)) => (Kind::Own.name(), options, Some(file)),
+            None => (name, options, None),
+        };
         let mut named = Kind::ALL.into_iter().chain([Kind::Own]);
         let Some(kind) = named.find(|kind| kind.name() == name) else {
             let known: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
@@ -427,7 +442,7 @@ impl FromStr for Spec {
             Some((options, path)) if kind == Kind::Own => (options, Some(path)),
             _ => (options, None),
         };
-        spec.program = path.map(Program::at);
+        spec.program = path.or(file).map(Program::at);
         for option in options.split(',').filter(|option| !option.is_empty()) {
             let (key, value) = option.split_once('=').unwrap_or((option, ""));
             if kind.has_k() && key == "k" {
@@ -509,11 +524,13 @@ impl fmt::Display for Spec {
         if self.k != default.k {
             options.push(format!("k={}", self.k));
         }
-        if let Some(program) = self.program {
+        let file = self.program.filter(|program| program.is_specification());
+        if let (Some(program), None) = (self.program, file) {
             options.push(format!("{PATH}{}", program.path()));
         }
+        let name = file.map_or(self.kind.name(), |file| file.path());
         let colon = if options.is_empty() { "" } else { ":" };
-        write!(f, "{}{colon}{}", self.kind.name(), options.join(","))
+        write!(f, "{name}{colon}{}", options.join(","))
     }
 }
 
@@ -536,6 +553,8 @@ mod tests {
             "serializable:consistency=unordered",
             "fifo-relaxed:k=7",
             "crate:consistency=sequential,path=/a,k=3:b",
+            "/specs/Queue.tla",
+            "Queue.tla:consistency=sequential",
             "lifo:k=2",
             "priority-queue:empty=lone,k=3",
         ] {

@@ -13,6 +13,9 @@ use crate::core::interner::Interner;
 use crate::core::journal::Journal;
 use crate::core::recorder::Answered;
 
+/// How the name of a specification's file ends.
+pub const SPECIFICATION: &str = ".tla";
+
 /// A program that has a model. There is one of these for each path, for as long as the process
 /// runs.
 pub struct Program {
@@ -101,6 +104,11 @@ impl Program {
 
     pub fn path(&self) -> &str {
         &self.path
+    }
+
+    /// Whether it is a specification in TLA+, which interlap's own program answers for.
+    pub fn is_specification(&self) -> bool {
+        self.path.ends_with(SPECIFICATION)
     }
 
     /// Answers come from this from now on, if it is the first that is given.

@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -24,9 +24,14 @@ use crate::core::operation::{Op, Status};
 use crate::core::own;
 use crate::core::recorder::Answered;
 use crate::exchange::calls;
-use crate::model::Model;
-use crate::model::program::{Bounds, Calls, GaveUp, Judged, Program, Running};
-use crate::serve::{Described, Judge, Question, Reply, SOCKET, VERSION};
+use crate::model::program::{Bounds, Calls, GaveUp, Judged, Program, Running, SPECIFICATION};
+use crate::model::{Model, Specified};
+use crate::serve::{Described, Judge, Question, Reply, SOCKET, VERSION, serve_as};
+
+/// The command by which interlap's own program answers for a specification.
+pub const SERVE: &str = "serve-specification";
+/// Bytes of the stack of the thread that does so: operators may call themselves often.
+const STACK: usize = 1 << 28;
 
 /// How long a program may take to begin, and for an answer.
 const BEGIN_MAX: Duration = Duration::from_secs(30);
@@ -54,10 +59,30 @@ pub fn start(program: &'static Program) -> Result<()> {
     if path.is_dir() {
         build(path)?;
     }
+    if program.is_specification() {
+        Specified::load(path)?;
+    }
     let failed = Arc::default();
     let sessions = Mutex::new(vec![Session::start(path, &failed)?]);
     program.runs_as(Arc::new(Served { program, sessions, failed }));
     Ok(())
+}
+
+/// Answers for a specification, in a process of its own.
+pub fn serve_specification(path: &Path) -> ExitCode {
+    let path = path.to_path_buf();
+    let answer = move || match Specified::load(&path) {
+        Ok(model) => {
+            let name = model.name().to_string();
+            serve_as(&name, model)
+        }
+        Err(problem) => {
+            eprintln!("{problem}");
+            ExitCode::from(2)
+        }
+    };
+    let thread = std::thread::Builder::new().stack_size(STACK).spawn(answer);
+    thread.map_or(None, |thread| thread.join().ok()).unwrap_or(ExitCode::from(2))
 }
 
 /// Not optimized unless the crate says so: to optimize interlap's library takes a minute, and what
@@ -66,6 +91,20 @@ fn cargo(command: &[&str], folder: &Path) -> Command {
     let mut cargo = Command::new("cargo");
     cargo.args(command).arg("--manifest-path").arg(folder.join("Cargo.toml"));
     cargo
+}
+
+/// What answers for the model with this path.
+fn program(path: &Path) -> Result<Command> {
+    if path.is_dir() {
+        return Ok(cargo(&["run", "--quiet"], path));
+    }
+    if !path.as_os_str().as_encoded_bytes().ends_with(SPECIFICATION.as_bytes()) {
+        return Ok(Command::new(path));
+    }
+    let own = std::env::current_exe().context("cannot find this program's path")?;
+    let mut command = Command::new(own);
+    command.arg(SERVE).arg(path);
+    Ok(command)
 }
 
 fn build(folder: &Path) -> Result<()> {
@@ -262,10 +301,7 @@ impl Session {
         let folder = tempfile::tempdir().context("cannot make a folder for a socket")?;
         let socket = folder.path().join("model");
         let listener = UnixListener::bind(&socket).context("cannot make a socket")?;
-        let mut command = match path.is_dir() {
-            true => cargo(&["run", "--quiet"], path),
-            false => Command::new(path),
-        };
+        let mut command = program(path)?;
         // Standard output is interlap's own.
         let output = std::io::stderr().as_fd().try_clone_to_owned()?;
         command.env(SOCKET, &socket).stdin(Stdio::null()).stdout(output);

@@ -26,6 +26,7 @@ use crate::core::journal::Journal;
 use crate::core::recorder::Answered;
 use crate::model::Model;
 use crate::model::program::{Bounds, GaveUp, Judged};
+use crate::tla::Problem;
 
 /// The variable of the environment that has the path of the socket.
 pub const SOCKET: &str = "INTERLAP_MODEL_SOCKET";
@@ -142,6 +143,17 @@ where
     A: Clone + Debug + DeserializeOwned + Sync,
     M: Model<Answered<C, A>> + Sync,
 {
+    let name = std::any::type_name::<M>().rsplit("::").next().unwrap_or_default();
+    serve_as(name, model)
+}
+
+/// As [`serve`], of a model of which people read this name.
+pub fn serve_as<C, A, M>(name: &str, model: M) -> ExitCode
+where
+    C: Clone + Debug + DeserializeOwned + Sync,
+    A: Clone + Debug + DeserializeOwned + Sync,
+    M: Model<Answered<C, A>> + Sync,
+{
     let Some(socket) = env::var_os(SOCKET) else {
         eprintln!(
             "this program is a model for interlap, which starts it:\n  \
@@ -149,7 +161,9 @@ where
         );
         return ExitCode::from(2);
     };
-    match UnixStream::connect(socket).and_then(|stream| Served::new(model).answer_all(&stream)) {
+    let served =
+        UnixStream::connect(socket).and_then(|stream| Served::new(model).answer_all(&stream, name));
+    match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("cannot talk to interlap: {error}");
@@ -182,9 +196,8 @@ where
         Served { model, steps, wholes, states: Vec::new(), numbers: HashMap::new() }
     }
 
-    fn answer_all(&mut self, stream: &UnixStream) -> io::Result<()> {
+    fn answer_all(&mut self, stream: &UnixStream, name: &str) -> io::Result<()> {
         let panicked = note_panics();
-        let name = std::any::type_name::<M>().rsplit("::").next().unwrap_or_default();
         send(stream, &Reply::Hello { version: VERSION, model: name.to_string() })?;
         for line in BufReader::new(stream).lines() {
             let question: Question = serde_json::from_str(&line?)?;
@@ -332,7 +345,10 @@ fn note_panics() -> Arc<Mutex<String>> {
     let noted = said.clone();
     std::panic::set_hook(Box::new(move |panic| {
         if let Ok(mut noted) = noted.lock() {
-            *noted = format!("the model {panic}").replace('\n', " ");
+            *noted = match panic.payload().downcast_ref::<Problem>() {
+                Some(problem) => problem.to_string(),
+                None => format!("the model {panic}").replace('\n', " "),
+            };
         }
     }));
     said

@@ -27,6 +27,7 @@ mod search_trace;
 mod store;
 mod streams;
 mod streams_online;
+mod tla;
 mod transactions;
 mod transactions_online;
 mod users;

@@ -43,6 +43,7 @@ pub mod shrinking;
 mod shrinking_alone;
 mod shrinking_natively;
 mod snapshots;
+mod specified;
 mod steps;
 pub mod tool;
 mod triage;

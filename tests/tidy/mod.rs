@@ -13,8 +13,8 @@ const FUNCTION_LINES_MAX: usize = 70;
 const FILE_LINES_MAX: usize = 600;
 
 /// The rooms of `src`. Each may name those before it, and no other.
-const ROOMS: [&str; 19] = [
-    "core", "model", "check", "view", "serve", "schedule", "trace", "exchange", "adapter",
+const ROOMS: [&str; 20] = [
+    "tla", "core", "model", "check", "view", "serve", "schedule", "trace", "exchange", "adapter",
     "binary", "process", "finding", "fuzz", "explain", "shrink", "campaign", "report", "export",
     "cli",
 ];

@@ -87,6 +87,9 @@ pub enum Command {
     New(New),
     /// Report what this machine can do
     Doctor(Doctor),
+    /// Answer for a specification in TLA+, over a socket
+    #[command(hide = true)]
+    ServeSpecification { file: PathBuf },
 }
 
 const FUZZ_EXAMPLES: &str = "\
@@ -358,7 +361,8 @@ const MANIFEST: &str = "Cargo.toml";
 /// What is right, instead of what the target or the file says.
 #[derive(Args, Clone, Debug)]
 pub struct Model {
-    /// Model to check against, instead of the target's or the file's own
+    /// Model to check against, instead of the target's or the file's own: a name with options, or
+    /// a specification in TLA+ (Queue.tla)
     #[arg(long, value_parser = spec)]
     model: Option<Spec>,
     /// Folder of a crate in Rust whose program has the model to check against, or that program
@@ -385,7 +389,8 @@ impl Model {
             );
         }
         let shown = path.display();
-        let path = path.canonicalize().with_context(|| format!("--model-crate {shown}"))?;
+        let option = if self.model_crate.is_some() { "--model-crate" } else { "--model" };
+        let path = path.canonicalize().with_context(|| format!("{option} {shown}"))?;
         let is_manifest = path.file_name() == Some(MANIFEST.as_ref());
         let folder = path.parent().filter(|_| is_manifest).unwrap_or(&path);
         let path = folder.to_str().with_context(|| format!("{shown} is no UTF-8"))?;

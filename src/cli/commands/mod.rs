@@ -63,6 +63,7 @@ mod trust;
 use crate::core::machine::field;
 use crate::core::outcome::{ERROR_STATUS, Outcome};
 use crate::process::descent::descends_from_this;
+use crate::process::model::serve_specification;
 use crate::report::output::{Output, note, warning};
 use crate::report::words;
 use std::process::ExitCode;
@@ -80,6 +81,9 @@ use super::arguments::Command;
 
 /// Carries out a command. Its outcome decides the exit status, even if standard output was closed.
 pub fn run(command: &Command) -> ExitCode {
+    if let Command::ServeSpecification { file } = command {
+        return serve_specification(file);
+    }
     let mut out = Output::standard();
     let done = carry_out(command, &mut out);
     match done.and_then(|outcome| out.finish().map(|()| outcome)) {
@@ -107,6 +111,7 @@ pub fn carry_out(command: &Command, out: &mut Output) -> Result<Outcome> {
         Command::Targets(format) => list::targets(*format, out),
         Command::New(args) => list::new(args, out),
         Command::Doctor(args) => list::doctor(args, out),
+        Command::ServeSpecification { .. } => unreachable!("it prints nothing"),
     }
 }
 

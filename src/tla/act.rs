@@ -1,0 +1,208 @@
+//! Makes the steps of an action: finds the next states that it allows. The first conjunct that says
+//! what a primed variable is gives it its value; one that comes later is a test. Conjuncts are
+//! taken in the order in which they are written, as TLC takes them.
+
+use super::eval::Machine;
+use super::ir::{Ir, Spot};
+use super::problem::Result;
+use super::value::{Value, equal};
+
+/// What is done where an action is possible so far; whether to look for more ways.
+pub type Then<'a, 's> = &'a mut dyn FnMut(&mut Machine<'s>) -> Result<bool>;
+
+/// What has no value yet.
+#[derive(Clone, Copy)]
+enum Unsaid {
+    Next(u32),
+    /// The answer of the call.
+    Free(u32),
+}
+
+impl<'s> Machine<'s> {
+    /// Calls `then` for each way in which the action is possible, until that says no: gives that.
+    pub fn act(&mut self, ir: &Ir, then: Then<'_, 's>) -> Result<bool> {
+        match ir {
+            Ir::And(all) => self.act_all(all, then),
+            Ir::Or(all) => {
+                for one in all {
+                    if !self.act(one, &mut *then)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            Ir::Let { slots, body } => {
+                self.forget(slots);
+                self.act(body, then)
+            }
+            Ir::Shared { of, is_kept: false, .. } => self.act(of, then),
+            Ir::Implies(two) => match self.bool(&two[0])? {
+                true => self.act(&two[1], then),
+                false => then(self),
+            },
+            Ir::If(three, _) => {
+                let is = self.bool(&three[0])?;
+                self.act(&three[if is { 1 } else { 2 }], then)
+            }
+            Ir::Case { arms, other, spot } => {
+                let case = self.case(arms, other.as_deref(), *spot)?;
+                self.act(case, then)
+            }
+            Ir::Quantified { is_forall: false, bounds, body, spot } => {
+                self.each(bounds, *spot, &mut |machine| machine.act(body, &mut *then))
+            }
+            Ir::Quantified { is_forall: true, bounds, body, spot } if body.reads_next() => {
+                let slots: Vec<u32> = bounds.iter().flat_map(|of| of.slots.to_vec()).collect();
+                let mut elements = Vec::new();
+                self.each(bounds, *spot, &mut |machine| {
+                    elements.push(machine.kept(&slots));
+                    Ok(true)
+                })?;
+                self.act_each((&slots, &elements), body, then)
+            }
+            Ir::Call { routine, args, spot } => self.act_call((*routine, args), *spot, then),
+            Ir::Equal(two, spot) => self.equal(two, *spot, then),
+            Ir::In(two, spot) => match self.unsaid(&two[0]) {
+                Some(what) => {
+                    let set = self.value(&two[1])?;
+                    for element in set.elements().map_err(self.located(*spot))? {
+                        if !self.say(what, element, &mut *then)? {
+                            return Ok(false);
+                        }
+                    }
+                    Ok(true)
+                }
+                None => self.test(ir, then),
+            },
+            ir => self.test(ir, then),
+        }
+    }
+
+    fn act_all(&mut self, all: &[Ir], then: Then<'_, 's>) -> Result<bool> {
+        match all.split_first() {
+            None => then(self),
+            Some((last, [])) => self.act(last, then),
+            Some((first, rest)) => {
+                self.act(first, &mut |machine| machine.act_all(rest, &mut *then))
+            }
+        }
+    }
+
+    /// A call of an operator that may call itself. What comes after it has the caller's frame.
+    fn act_call(
+        &mut self,
+        (routine, args): (u32, &[Ir]),
+        spot: Spot,
+        then: Then<'_, 's>,
+    ) -> Result<bool> {
+        let (args, of) = (self.values(args)?, self.of);
+        let routine = &of.routines[routine as usize];
+        let mut before = self.enter(routine, &args, spot)?;
+        let ended = self.act(&routine.body, &mut |machine| {
+            std::mem::swap(&mut machine.frame, &mut before);
+            machine.calls -= 1;
+            let ended = then(machine);
+            machine.calls += 1;
+            std::mem::swap(&mut machine.frame, &mut before);
+            ended
+        });
+        self.leave(before);
+        ended
+    }
+
+    /// What is bound in these slots.
+    fn kept(&self, slots: &[u32]) -> Vec<Option<Value>> {
+        slots.iter().map(|slot| self.frame[*slot as usize].clone()).collect()
+    }
+
+    fn keep(&mut self, slots: &[u32], values: &[Option<Value>]) {
+        for (slot, value) in slots.iter().zip(values) {
+            self.frame[*slot as usize] = value.clone();
+        }
+    }
+
+    /// The body once for each of the elements, which are bound in the slots.
+    fn act_each(
+        &mut self,
+        (slots, elements): (&[u32], &[Vec<Option<Value>>]),
+        body: &Ir,
+        then: Then<'_, 's>,
+    ) -> Result<bool> {
+        let Some((first, rest)) = elements.split_first() else { return then(self) };
+        self.keep(slots, first);
+        self.act(body, &mut |machine| {
+            let ended = machine.act_each((slots, rest), body, &mut *then);
+            machine.keep(slots, first);
+            ended
+        })
+    }
+
+    fn equal(&mut self, two: &[Ir; 2], spot: Spot, then: Then<'_, 's>) -> Result<bool> {
+        if let Some(what) = self.unsaid(&two[0]) {
+            let mut value = self.value(&two[1])?;
+            value.list()?;
+            return self.say(what, value, then);
+        }
+        // The answer, on either side.
+        if let Some(what @ Unsaid::Free(_)) = self.unsaid(&two[1]) {
+            let mut value = self.value(&two[0])?;
+            value.list()?;
+            return self.say(what, value, then);
+        }
+        let (one, other) = (self.value(&two[0])?, self.value(&two[1])?);
+        let is = equal(&one, &other).map_err(self.located(spot))?;
+        self.tested(is, spot, then)
+    }
+
+    fn test(&mut self, ir: &Ir, then: Then<'_, 's>) -> Result<bool> {
+        let is = self.bool(ir)?;
+        self.tested(is, ir.spot(), then)
+    }
+
+    fn tested(&mut self, is: bool, spot: Spot, then: Then<'_, 's>) -> Result<bool> {
+        if is {
+            return self.passing(then);
+        }
+        if self.blocked.is_none_or(|(passed, _)| passed <= self.passed) {
+            self.blocked = Some((self.passed, spot));
+        }
+        Ok(true)
+    }
+
+    /// One more conjunct is true.
+    fn passing(&mut self, then: Then<'_, 's>) -> Result<bool> {
+        self.passed += 1;
+        let ended = then(self);
+        self.passed -= 1;
+        ended
+    }
+
+    /// What the expression names, if it has no value yet.
+    fn unsaid(&self, ir: &Ir) -> Option<Unsaid> {
+        match ir {
+            Ir::Next(variable) if self.next.get(*variable as usize) == Some(&None) => {
+                Some(Unsaid::Next(*variable))
+            }
+            Ir::Shared { of, is_kept: false, .. } => self.unsaid(of),
+            // Slots of other frames than the action's have the same numbers.
+            Ir::Local(slot) if self.free == Some(*slot) && self.calls == 0 => {
+                self.frame[*slot as usize].is_none().then_some(Unsaid::Free(*slot))
+            }
+            _ => None,
+        }
+    }
+
+    fn say(&mut self, what: Unsaid, value: Value, then: Then<'_, 's>) -> Result<bool> {
+        *self.place(what) = Some(value);
+        let ended = self.passing(then);
+        *self.place(what) = None;
+        ended
+    }
+
+    fn place(&mut self, what: Unsaid) -> &mut Option<Value> {
+        match what {
+            Unsaid::Next(variable) => &mut self.next[variable as usize],
+            Unsaid::Free(slot) => &mut self.frame[slot as usize],
+        }
+    }
+}

@@ -1,0 +1,419 @@
+//! Resolves operators with their arguments. One that is not recursive is put in the place of its
+//! call, with its arguments bound in slots; one that may call itself is a routine.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::ir::{Ir, Lambda, Routine};
+use super::lower::{Lowering, with_slots};
+use super::native;
+use super::problem::Result;
+use super::scope::{Arg, Named, Names, Operator, Path, Scope, find, has_standard};
+use super::syntax::{Bound, Definition, Expr, Node, Param, Place};
+
+impl<'a> Lowering<'a> {
+    /// An operator, or a name, with its arguments.
+    pub fn apply(
+        &mut self,
+        path: Path<'a>,
+        args: &[Arg<'a>],
+        scope: &Names<'a>,
+        primed: bool,
+    ) -> Result<Ir> {
+        let mut inside = scope.clone();
+        for (name, args) in path.instances {
+            inside = self.instance(name, args, &inside, (scope, primed, path.place))?;
+        }
+        let replaced = self.globals.replaced.get(path.name).cloned();
+        let found = find(&inside, replaced.as_deref().unwrap_or(path.name));
+        let Some((of, named)) = found else {
+            return self.standard(path, args, (scope, &inside), primed);
+        };
+        match named {
+            Named::Definition { of: definition, is_recursive } => {
+                let at = (primed, path.place);
+                self.call((definition, is_recursive), args, (&of, scope), at)
+            }
+            Named::Operator(operator) => self.operator(&operator, args, primed),
+            Named::Alias(Arg::Node(node, elsewhere, is_primed)) if !args.is_empty() => {
+                let operator = self.as_operator(node, &elsewhere, is_primed)?;
+                self.operator(&operator, args, primed)
+            }
+            _ if !args.is_empty() => {
+                self.problem(scope, path.place, format!("{} takes no arguments", path.name))
+            }
+            named => self.name(path, named, scope, primed),
+        }
+    }
+
+    fn name(
+        &mut self,
+        path: Path<'a>,
+        named: Named<'a>,
+        scope: &Names<'a>,
+        primed: bool,
+    ) -> Result<Ir> {
+        match named {
+            Named::Variable(number) if primed => Ok(Ir::Next(number)),
+            Named::Variable(number) => Ok(Ir::Now(number)),
+            Named::Constant(value) => Ok(Ir::Value(value)),
+            Named::Local(slot) => Ok(Ir::Local(slot)),
+            Named::Alias(of) => self.arg(&of, primed),
+            Named::Delayed { of: of @ Arg::Node(_, _, false), .. } if primed => self.arg(&of, true),
+            Named::Delayed { slot, ir, .. } => Ok(match &*ir {
+                Ir::Value(value) => Ir::Value(value.clone()),
+                ir_of => {
+                    let is_kept = !ir_of.reads_next();
+                    Ir::Shared { slot, of: ir, is_kept }
+                }
+            }),
+            Named::Unknown => {
+                let name = path.name;
+                let message = format!("the constant {name} has no value: give it one in the .cfg");
+                self.problem(scope, path.place, message)
+            }
+            _ => {
+                let message = format!("{} stands where a value is expected", path.name);
+                self.problem(scope, path.place, message)
+            }
+        }
+    }
+
+    /// An expression that is evaluated when it is asked for, and kept in the slot.
+    pub fn delayed(&mut self, of: Arg<'a>, slot: u32) -> Result<Named<'a>> {
+        let ir = Arc::new(self.arg(&of, false)?);
+        Ok(Named::Delayed { of, slot, ir })
+    }
+
+    fn arg(&mut self, arg: &Arg<'a>, primed: bool) -> Result<Ir> {
+        match arg {
+            Arg::Slot(slot) => Ok(Ir::Local(*slot)),
+            Arg::Node(node, scope, is_primed) => self.node(node, scope, *is_primed || primed),
+        }
+    }
+
+    /// The names of an instance's module.
+    fn instance(
+        &mut self,
+        name: &str,
+        args: &'a [Node],
+        inside: &Names<'a>,
+        (scope, primed, place): (&Names<'a>, bool, Place),
+    ) -> Result<Names<'a>> {
+        let Some((of, Named::Instance(instance))) = find(inside, name) else {
+            return self.problem(scope, place, format!("{name} is no instance of a module"));
+        };
+        if instance.params.len() != args.len() {
+            let message = format!("{name} takes {} arguments", instance.params.len());
+            return self.problem(scope, place, message);
+        }
+        if args.is_empty() {
+            return self.open(instance, &of);
+        }
+        let with = Scope::inside(&of, self.next);
+        for (param, arg) in instance.params.iter().zip(args) {
+            with.bind(&param.name, Named::Alias(Arg::Node(arg, scope.clone(), primed)));
+        }
+        self.open(instance, &with)
+    }
+
+    /// A definition with its arguments. `of`: where it stands.
+    fn call(
+        &mut self,
+        (definition, is_recursive): (&'a Definition, bool),
+        args: &[Arg<'a>],
+        (of, scope): (&Names<'a>, &Names<'a>),
+        (primed, place): (bool, Place),
+    ) -> Result<Ir> {
+        if definition.params.len() != args.len() {
+            let (name, count) = (&definition.name, definition.params.len());
+            let message = format!("{name} takes {count} arguments, and has {}", args.len());
+            return self.problem(scope, place, message);
+        }
+        if !definition.domain.is_empty() {
+            return self.function(definition, of, primed);
+        }
+        if is_recursive {
+            let args = args.iter().map(|arg| self.arg(arg, primed)).collect::<Result<_>>()?;
+            let routine = self.routine(definition, of, primed)?;
+            return Ok(Ir::Call { routine, args, spot: self.spot(scope, place) });
+        }
+        let inside = Scope::inside(of, self.next);
+        let slots = self.bind(&definition.params, args, &inside, (scope, primed, place))?;
+        let inside = Scope::inside(&inside, self.next);
+        let body = self.boxed(&definition.body, &inside, primed)?;
+        Ok(with_slots(slots, body))
+    }
+
+    /// Binds arguments to parameters; gives the slots in which some are kept.
+    fn bind(
+        &mut self,
+        params: &'a [Param],
+        args: &[Arg<'a>],
+        inside: &Names<'a>,
+        (scope, primed, place): (&Names<'a>, bool, Place),
+    ) -> Result<Vec<u32>> {
+        let mut slots = Vec::new();
+        for (param, arg) in params.iter().zip(args) {
+            self.is_new(&param.name, inside, param.place)?;
+            let named = match arg {
+                Arg::Node(node, elsewhere, is_primed) if param.arity > 0 => {
+                    Named::Operator(self.as_operator(node, elsewhere, *is_primed || primed)?)
+                }
+                Arg::Slot(slot) if param.arity == 0 => Named::Local(*slot),
+                Arg::Slot(_) => {
+                    let message = format!("{} must be an operator", param.name);
+                    return self.problem(scope, place, message);
+                }
+                Arg::Node(node, elsewhere, _) if is_simple(node, elsewhere) => {
+                    Named::Alias(arg.clone())
+                }
+                arg => {
+                    let slot = self.slot();
+                    slots.push(slot);
+                    self.delayed(arg.clone(), slot)?
+                }
+            };
+            inside.bind(&param.name, named);
+        }
+        Ok(slots)
+    }
+
+    fn as_operator(
+        &mut self,
+        node: &'a Node,
+        scope: &Names<'a>,
+        is_primed: bool,
+    ) -> Result<Operator<'a>> {
+        let scope = scope.clone();
+        match &node.of {
+            Expr::Lambda { params, body } => {
+                Ok(Operator::Lambda { params, body, scope, is_primed })
+            }
+            Expr::Apply { instances, name, args } if args.is_empty() => {
+                if instances.is_empty()
+                    && let Some((_, Named::Operator(of))) = find(&scope, name)
+                {
+                    return Ok(of);
+                }
+                let of = Path { instances, name, place: node.place };
+                Ok(Operator::Name { of, scope, is_primed })
+            }
+            _ => self.problem(&scope, node.place, "an operator is expected here"),
+        }
+    }
+
+    fn operator(&mut self, of: &Operator<'a>, args: &[Arg<'a>], primed: bool) -> Result<Ir> {
+        match of {
+            Operator::Name { of, scope, is_primed } => {
+                self.apply(*of, args, scope, *is_primed || primed)
+            }
+            Operator::Lambda { params, body, scope, is_primed } => {
+                if params.len() != args.len() {
+                    let message = format!("this LAMBDA takes {} arguments", params.len());
+                    return self.problem(scope, body.place, message);
+                }
+                let inside = Scope::inside(scope, self.next);
+                let primed = *is_primed || primed;
+                let slots = self.bind(params, args, &inside, (scope, primed, body.place))?;
+                let body = self.boxed(body, &inside, primed)?;
+                Ok(with_slots(slots, body))
+            }
+        }
+    }
+
+    /// The number of the routine of a definition that may call itself. What is bound where it
+    /// stands is at the beginning of its frame, then come its parameters.
+    fn routine(&mut self, of: &'a Definition, scope: &Names<'a>, primed: bool) -> Result<u32> {
+        let key = (std::ptr::from_ref(of), Rc::as_ptr(scope), primed);
+        if let Some(known) = self.known.get(&key) {
+            return Ok(*known);
+        }
+        let number = self.routines.len() as u32;
+        self.known.insert(key, number);
+        self.kept.push(scope.clone());
+        self.routines.push(None);
+        let before = std::mem::replace(&mut self.next, scope.level);
+        let inside = Scope::inside(scope, self.next);
+        let params = of.params.iter().map(|param| (&param.name, param.arity));
+        let bound = of.domain.iter().flat_map(|bound| &bound.names).map(|name| (name, 0));
+        for (name, arity) in params.chain(bound) {
+            if arity > 0 {
+                let message = "a RECURSIVE operator that takes an operator is not supported";
+                return self.problem(scope, of.place, message);
+            }
+            let slot = self.slot();
+            inside.bind(name, Named::Local(slot));
+        }
+        let inside = Scope::inside(&inside, self.next);
+        let body = self.expression(&of.body, &inside, primed)?;
+        let (name, first, size) = (of.name.clone(), scope.level, self.next);
+        self.routines[number as usize] = Some(Routine { name, first, size, body });
+        self.next = before;
+        Ok(number)
+    }
+
+    /// A function that is defined by `f[x \in S] == e`.
+    fn function(&mut self, of: &'a Definition, scope: &Names<'a>, primed: bool) -> Result<Ir> {
+        let (spot, inside) = (self.spot(scope, of.place), Scope::inside(scope, self.next));
+        let bounds = self.bounds(&of.domain, (scope, &inside), (primed, of.place))?;
+        let body = match mentions(&of.body, &of.name) {
+            false => self.boxed(&of.body, &inside, primed)?,
+            true => {
+                let routine = self.routine(of, scope, primed)?;
+                let slots = bounds.iter().flat_map(|bound| bound.slots.iter());
+                let args = slots.map(|slot| Ir::Local(*slot)).collect();
+                Box::new(Ir::Call { routine, args, spot })
+            }
+        };
+        Ok(Ir::Function { bounds, body, spot })
+    }
+
+    pub fn index(
+        &mut self,
+        function: &'a Node,
+        at: &'a Node,
+        scope: &Names<'a>,
+        primed: bool,
+    ) -> Result<Ir> {
+        let spot = self.spot(scope, at.place);
+        if let Expr::Apply { instances, name, args } = &function.of
+            && args.is_empty()
+            && instances.is_empty()
+            && let Some((of, Named::Definition { of: definition, .. })) = find(scope, name)
+            && let [Bound { names, set: Some(set), is_tuple: false }] = &definition.domain[..]
+            && names.len() == 1
+            && mentions(&definition.body, name)
+        {
+            // Its other values need not be known.
+            let slot = self.slot();
+            let argument = Arc::new(self.node(at, scope, primed)?);
+            let is_kept = !argument.reads_next();
+            let argument = || Ir::Shared { slot, of: argument.clone(), is_kept };
+            let set = self.node(set, &of, primed)?;
+            let routine = self.routine(definition, &of, primed)?;
+            let call = Ir::Call { routine, args: [argument()].into(), spot };
+            let fail = Ir::Fail(format!("the argument is not in the domain of {name}"), spot);
+            let is_in = Ir::In(Box::new([argument(), set]), spot);
+            let body = Box::new(Ir::If(Box::new([is_in, call, fail]), spot));
+            return Ok(with_slots(vec![slot], body));
+        }
+        let function = self.boxed(function, scope, primed)?;
+        Ok(Ir::Index { function, at: self.boxed(at, scope, primed)?, spot })
+    }
+
+    /// An operator of the language, or of a standard module.
+    fn standard(
+        &mut self,
+        path: Path<'a>,
+        args: &[Arg<'a>],
+        (scope, inside): (&Names<'a>, &Names<'a>),
+        primed: bool,
+    ) -> Result<Ir> {
+        let (name, spot) = (path.name, self.spot(scope, path.place));
+        if let Some(ir) = self.special(path, args, scope, primed)? {
+            return Ok(ir);
+        }
+        let (mut elsewhere, count) = (None, args.len());
+        for of in native::named(name) {
+            if has_standard(inside, of.module) && of.arity == count {
+                let args = args.iter().map(|arg| self.arg(arg, primed)).collect::<Result<_>>()?;
+                return Ok(Ir::Native { of, args, spot });
+            }
+            elsewhere = Some((of.module, of.arity));
+        }
+        for of in native::taking(name) {
+            if has_standard(inside, of.module) && of.arity == count {
+                return self.taking(of, args, (path, scope), primed);
+            }
+            elsewhere = Some((of.module, of.arity));
+        }
+        let message = match elsewhere {
+            Some((module, _)) if !has_standard(inside, module) => {
+                format!("{name} is not defined here: EXTENDS {module} has it")
+            }
+            Some((_, arity)) => format!("{name} takes {arity} arguments, and has {count}"),
+            None => format!("{name} is not defined, or not supported"),
+        };
+        self.problem(scope, path.place, message)
+    }
+
+    fn taking(
+        &mut self,
+        of: native::Taking,
+        args: &[Arg<'a>],
+        (path, scope): (Path<'a>, &Names<'a>),
+        primed: bool,
+    ) -> Result<Ir> {
+        let (at, count) = of.operator;
+        let Arg::Node(node, elsewhere, is_primed) = &args[at] else {
+            return self.problem(scope, path.place, "an operator is expected here");
+        };
+        let operator = self.as_operator(node, elsewhere, *is_primed || primed)?;
+        let others = args.iter().enumerate().filter(|(other, _)| *other != at);
+        let others: Vec<&Arg> = others.map(|(_, arg)| arg).collect();
+        let args = others.into_iter().map(|arg| self.arg(arg, primed)).collect::<Result<_>>()?;
+        let slots: Vec<u32> = (0..count).map(|_| self.slot()).collect();
+        let given: Vec<Arg> = slots.iter().map(|slot| Arg::Slot(*slot)).collect();
+        let body = self.operator(&operator, &given, primed)?;
+        let operator = Box::new(Lambda { slots: slots.into(), body });
+        Ok(Ir::Taking { of, operator, args, spot: self.spot(scope, path.place) })
+    }
+
+    /// What is no operator on values.
+    fn special(
+        &mut self,
+        path: Path<'a>,
+        args: &[Arg<'a>],
+        scope: &Names<'a>,
+        primed: bool,
+    ) -> Result<Option<Ir>> {
+        let spot = self.spot(scope, path.place);
+        Ok(Some(match (path.name, args) {
+            ("'", _) if primed => return self.problem(scope, path.place, "this is primed twice"),
+            ("'", [of]) => self.arg(of, true)?,
+            ("UNCHANGED", [Arg::Node(node, elsewhere, _)]) => self.unchanged(node, elsewhere)?,
+            ("ENABLED", [of]) => Ir::Enabled(Box::new(self.arg(of, primed)?)),
+            ("=>", [_, _]) => Ir::Implies(self.two(args, primed)?),
+            ("=", [_, _]) => Ir::Equal(self.two(args, primed)?, spot),
+            ("\\in", [_, _]) => Ir::In(self.two(args, primed)?, spot),
+            ("/\\", [_, _]) => Ir::And(self.two(args, primed)?),
+            ("\\/", [_, _]) => Ir::Or(self.two(args, primed)?),
+            ("[]" | "<>" | "~>" | "-+->", _) => {
+                let message = format!("{} is about behaviours: it cannot be evaluated", path.name);
+                return self.problem(scope, path.place, message);
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    fn two(&mut self, args: &[Arg<'a>], primed: bool) -> Result<Box<[Ir; 2]>> {
+        Ok(Box::new([self.arg(&args[0], primed)?, self.arg(&args[1], primed)?]))
+    }
+}
+
+/// Whether to evaluate it again costs nothing.
+fn is_simple<'a>(node: &'a Node, scope: &Names<'a>) -> bool {
+    match &node.of {
+        Expr::Number(_) | Expr::String(_) | Expr::Boolean(_) => true,
+        Expr::Apply { name, args, .. } if name == "'" => {
+            args.iter().all(|arg| is_simple(arg, scope))
+        }
+        Expr::Apply { instances, name, args } if args.is_empty() && instances.is_empty() => {
+            matches!(
+                find(scope, name),
+                Some((_, Named::Local(_) | Named::Variable(_) | Named::Constant(_)))
+            )
+        }
+        _ => false,
+    }
+}
+
+/// Whether an expression uses this name.
+fn mentions(node: &Node, name: &str) -> bool {
+    let mut found = false;
+    node.each(&mut |part| {
+        found |= matches!(&part.of, Expr::Apply { name: own, .. } if own == name);
+    });
+    found
+}

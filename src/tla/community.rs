@@ -1,0 +1,177 @@
+//! Operators of the community modules SequencesExt, FiniteSetsExt, Functions, Folds and TLCExt, and
+//! those of the standard modules that take an operator.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::native::{Apply, HigherOrder, Operator, filter, has, is, of, range};
+use super::problem::{Result, fail};
+use super::sets::Described;
+use super::value::Value;
+
+pub static OPERATORS: &[Operator] = &[
+    of("SequencesExt", "ToSet", 1, |a| Value::set(a[0].items()?.to_vec())),
+    of("SequencesExt", "SetToSeq", 1, |a| Value::seq(a[0].elements()?)),
+    of("SequencesExt", "Reverse", 1, |a| {
+        Ok(Value::Seq(a[0].items()?.iter().rev().cloned().collect()))
+    }),
+    of("SequencesExt", "Last", 1, |a| match a[0].items()?.last() {
+        Some(last) => Ok(last.clone()),
+        None => fail("Last of an empty sequence"),
+    }),
+    of("SequencesExt", "Front", 1, |a| {
+        let front = a[0].items()?.split_last().map_or(&[][..], |(_, front)| front);
+        Ok(Value::Seq(front.into()))
+    }),
+    of("SequencesExt", "Cons", 2, |a| {
+        Value::seq(std::iter::once(&a[0]).chain(a[1].items()?).cloned().collect())
+    }),
+    of("SequencesExt", "Contains", 2, |a| is(has(a[0].items()?, &a[1])?)),
+    of("SequencesExt", "IsPrefix", 2, |a| is(a[1].items()?.starts_with(a[0].items()?))),
+    of("SequencesExt", "IsSuffix", 2, |a| is(a[1].items()?.ends_with(a[0].items()?))),
+    of("SequencesExt", "Remove", 2, |a| {
+        let mut items = a[0].items()?.to_vec();
+        items.iter().position(|item| *item == a[1]).map(|at| items.remove(at));
+        Value::seq(items)
+    }),
+    of("SequencesExt", "RemoveAt", 2, |a| at(a, 0, |items, at| drop(items.remove(at)))),
+    of("SequencesExt", "ReplaceAt", 3, |a| at(a, 0, |items, at| items[at] = a[2].clone())),
+    of("SequencesExt", "InsertAt", 3, |a| at(a, 1, |items, at| items.insert(at, a[2].clone()))),
+    of("SequencesExt", "FlattenSeq", 1, |a| {
+        let parts = a[0].items()?.iter().map(|part| part.items().map(<[Value]>::to_vec));
+        Value::seq(parts.collect::<Result<Vec<_>>>()?.concat())
+    }),
+    of("FiniteSetsExt", "Max", 1, |a| extreme(&a[0], Ordering::Greater)),
+    of("FiniteSetsExt", "Min", 1, |a| extreme(&a[0], Ordering::Less)),
+    of("FiniteSetsExt", "SumSet", 1, |a| sum(a[0].elements()?)),
+    of("FiniteSetsExt", "kSubset", 2, |a| {
+        let size = a[0].int()?;
+        let all = Value::Described(Arc::new(Described::Subsets(a[1].clone())));
+        filter(&all, |set| Ok(set.elements()?.len() as i64 == size))
+    }),
+    of("Functions", "Range", 1, |a| range(&a[0])),
+    of("Functions", "Restrict", 2, |a| {
+        let of = |argument: Value| match a[0].get(&argument)? {
+            Some(value) => Ok((argument, value.clone())),
+            None => fail(format!("{argument} is not in the domain of {}", a[0])),
+        };
+        Value::function(a[1].elements()?.into_iter().map(of).collect::<Result<_>>()?)
+    }),
+    of("Functions", "IsInjective", 1, |a| {
+        is(range(&a[0])?.elements()?.len() == a[0].pairs()?.len())
+    }),
+    of("TLCExt", "TLCCache", 2, |a| Ok(a[0].clone())),
+];
+
+const fn taking(
+    module: &'static str,
+    name: &'static str,
+    (arity, operator): (usize, (usize, usize)),
+    run: fn(Apply, &[Value]) -> Result<Value>,
+) -> HigherOrder {
+    HigherOrder { module, name, arity, operator, run }
+}
+
+pub static HIGHER_ORDER: &[HigherOrder] = &[
+    taking("Sequences", "SelectSeq", (2, (1, 1)), |test, a| {
+        let mut kept = Vec::new();
+        for item in a[0].items()? {
+            if test(std::slice::from_ref(item))?.bool()? {
+                kept.push(item.clone());
+            }
+        }
+        Value::seq(kept)
+    }),
+    taking("TLC", "SortSeq", (2, (1, 2)), |before, a| {
+        // By insertion, so that it ends whatever the operator says.
+        let mut sorted: Vec<Value> = Vec::new();
+        for item in a[0].items()? {
+            let mut at = sorted.len();
+            while at > 0 && before(&[item.clone(), sorted[at - 1].clone()])?.bool()? {
+                at -= 1;
+            }
+            sorted.insert(at, item.clone());
+        }
+        Value::seq(sorted)
+    }),
+    taking("Bags", "BagOfAll", (2, (0, 1)), |apply, a| {
+        let mut counts: BTreeMap<Value, i64> = BTreeMap::new();
+        for (element, count) in a[0].pairs()? {
+            *counts.entry(apply(&[element])?).or_default() += count.int()?;
+        }
+        Value::function(counts.into_iter().map(|(of, count)| (of, Value::Int(count))).collect())
+    }),
+    taking("FiniteSetsExt", "FoldSet", (3, (0, 2)), |apply, a| {
+        fold(apply, &a[0], a[1].elements()?, false)
+    }),
+    taking("FiniteSetsExt", "MapThenSumSet", (2, (0, 1)), |apply, a| {
+        let mapped = a[0].elements()?.into_iter().map(|of| apply(&[of]));
+        sum(mapped.collect::<Result<_>>()?)
+    }),
+    taking("FiniteSetsExt", "Quantify", (2, (1, 1)), |apply, a| {
+        let mut count = 0;
+        for element in a[0].elements()? {
+            count += i64::from(apply(&[element])?.bool()?);
+        }
+        Ok(Value::Int(count))
+    }),
+    taking("SequencesExt", "FoldSeq", (3, (0, 2)), |apply, a| {
+        fold(apply, &a[0], a[1].items()?.to_vec(), false)
+    }),
+    taking("SequencesExt", "FoldLeft", (3, (0, 2)), |apply, a| {
+        fold(apply, &a[0], a[1].items()?.to_vec(), true)
+    }),
+    taking("SequencesExt", "FoldRight", (3, (0, 2)), |apply, a| {
+        fold(apply, &a[1], a[0].items()?.iter().rev().cloned().collect(), false)
+    }),
+    taking("Functions", "FoldFunction", (3, (0, 2)), |apply, a| {
+        let values = a[1].pairs()?.into_iter().map(|(_, value)| value).collect();
+        fold(apply, &a[0], values, false)
+    }),
+    taking("SequencesExt", "SelectInSeq", (2, (1, 1)), |test, a| {
+        for (at, item) in (1..).zip(a[0].items()?) {
+            if test(std::slice::from_ref(item))?.bool()? {
+                return Ok(Value::Int(at));
+            }
+        }
+        Ok(Value::Int(0))
+    }),
+];
+
+fn sum(of: Vec<Value>) -> Result<Value> {
+    let add = |sum: i64, number: &Value| match sum.checked_add(number.int()?) {
+        Some(sum) => Ok(sum),
+        None => fail("a sum has more than 64 bits"),
+    };
+    of.iter().try_fold(0, add).map(Value::Int)
+}
+
+fn extreme(of: &Value, wanted: Ordering) -> Result<Value> {
+    let mut best: Option<i64> = None;
+    for element in of.elements()? {
+        let number = element.int()?;
+        if best.is_none_or(|best| number.cmp(&best) == wanted) {
+            best = Some(number);
+        }
+    }
+    best.map_or_else(|| fail("an empty set has no such element"), |best| Ok(Value::Int(best)))
+}
+
+/// Changes a sequence at a place, or so many behind its end.
+fn at(a: &[Value], behind: usize, change: impl Fn(&mut Vec<Value>, usize)) -> Result<Value> {
+    let (mut items, place) = (a[0].items()?.to_vec(), a[1].int()?);
+    if place < 1 || place > (items.len() + behind) as i64 {
+        return fail(format!("{} has no place {place}", a[0]));
+    }
+    change(&mut items, place as usize - 1);
+    Value::seq(items)
+}
+
+/// The values one after the other; `is_left`: the first argument is what came of those before.
+fn fold(apply: Apply, base: &Value, values: Vec<Value>, is_left: bool) -> Result<Value> {
+    values.into_iter().try_fold(base.clone(), |so_far, value| match is_left {
+        true => apply(&[so_far, value]),
+        false => apply(&[value, so_far]),
+    })
+}

@@ -1,0 +1,158 @@
+//! The configuration of a specification, as TLC reads it (`Queue.cfg`): what its constants are, and
+//! which definition says how it begins.
+
+use std::collections::HashMap;
+
+use super::problem::{Problem, Result, fail};
+use super::value::Value;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Config {
+    pub constants: HashMap<String, Value>,
+    /// Names that stand for others.
+    pub replaced: HashMap<String, String>,
+    pub init: Option<String>,
+    pub specification: Option<String>,
+}
+
+/// Words that begin a part.
+const PARTS: [&str; 18] = [
+    "CONSTANT",
+    "CONSTANTS",
+    "INIT",
+    "NEXT",
+    "SPECIFICATION",
+    "INVARIANT",
+    "INVARIANTS",
+    "PROPERTY",
+    "PROPERTIES",
+    "CONSTRAINT",
+    "CONSTRAINTS",
+    "ACTION_CONSTRAINT",
+    "ACTION_CONSTRAINTS",
+    "SYMMETRY",
+    "VIEW",
+    "ALIAS",
+    "CHECK_DEADLOCK",
+    "POSTCONDITION",
+];
+
+impl Config {
+    /// Reads the text of a `.cfg` file.
+    ///
+    /// # Errors
+    /// What cannot be read, with its line.
+    pub fn read(text: &str) -> Result<Config> {
+        let words = words(text)?;
+        let (mut config, mut part, mut at) = (Config::default(), "", 0);
+        while let Some((word, line)) = words.get(at) {
+            at += 1;
+            if let Some(begun) = PARTS.into_iter().find(|part| part == word) {
+                part = begun;
+                continue;
+            }
+            match part {
+                "CONSTANT" | "CONSTANTS" => {
+                    let located = |problem| Problem::new(format!("line {line}: {problem}"));
+                    at = config.constant(word, &words, at).map_err(located)?;
+                }
+                "INIT" => config.init = Some(word.clone()),
+                "SPECIFICATION" => config.specification = Some(word.clone()),
+                // What goes on is what the calls say.
+                _ => {}
+            }
+        }
+        Ok(config)
+    }
+
+    /// `name = value` or `name <- other`; gives where the next begins.
+    fn constant(&mut self, name: &str, words: &[(String, usize)], at: usize) -> Result<usize> {
+        match words.get(at).map(|(word, _)| word.as_str()) {
+            Some("=") => {
+                let (value, end) = value(words, at + 1)?;
+                self.constants.insert(name.to_string(), value);
+                Ok(end)
+            }
+            Some("<-") => {
+                let Some((other, _)) = words.get(at + 1) else {
+                    return fail(format!("{name} <- ...: a name is missing"));
+                };
+                self.replaced.insert(name.to_string(), other.clone());
+                Ok(at + 2)
+            }
+            _ => fail(format!("{name}: expected = or <- behind it")),
+        }
+    }
+}
+
+/// The words of the text with their lines, without comments.
+fn words(text: &str) -> Result<Vec<(String, usize)>> {
+    let mut words = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let mut rest = line.split("\\*").next().unwrap_or("").trim_start();
+        while let Some(first) = rest.chars().next() {
+            let is_name = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '!';
+            let length = match first {
+                '"' => match rest[1..].find('"') {
+                    Some(end) => end + 2,
+                    None => return fail(format!("line {number}: a string without an end")),
+                },
+                '<' if rest.starts_with("<-") => 2,
+                letter if is_name(letter) || letter == '-' => rest[letter.len_utf8()..]
+                    .find(|letter| !is_name(letter))
+                    .map_or(rest.len(), |end| end + letter.len_utf8()),
+                letter => letter.len_utf8(),
+            };
+            words.push((rest[..length].to_string(), number));
+            rest = rest[length..].trim_start();
+        }
+    }
+    Ok(words)
+}
+
+/// A value, and where it ends. A name is a model value.
+fn value(words: &[(String, usize)], at: usize) -> Result<(Value, usize)> {
+    let Some((word, _)) = words.get(at) else { return fail("a value is missing") };
+    if word == "{" {
+        let (mut elements, mut at) = (Vec::new(), at + 1);
+        while words.get(at).is_some_and(|(word, _)| word != "}") {
+            let (element, end) = value(words, at)?;
+            elements.push(element);
+            at = end + usize::from(words.get(end).is_some_and(|(word, _)| word == ","));
+        }
+        return Ok((Value::set(elements)?, at + 1));
+    }
+    let value = match word.as_str() {
+        "TRUE" => Value::Bool(true),
+        "FALSE" => Value::Bool(false),
+        text if text.starts_with('"') => Value::text(text.trim_matches('"')),
+        text => match text.parse() {
+            Ok(number) => Value::Int(number),
+            Err(_) if text.starts_with(char::is_alphanumeric) => Value::Model(text.into()),
+            Err(_) => return fail(format!("{text} is no value")),
+        },
+    };
+    Ok((value, at + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_and_names_are_read() {
+        let text = "SPECIFICATION Spec \\* as usual\nCONSTANTS\n  N = -3 Keys = {2, 1} \
+                    Name <- Other\n\
+                    NULL = NULL Text = \"a b\"\nINVARIANTS One Two\nCHECK_DEADLOCK FALSE\n";
+        let config = Config::read(text).expect("it is one");
+        assert_eq!(config.constants["N"], Value::Int(-3));
+        let keys = Value::set(vec![Value::Int(1), Value::Int(2)]).expect("integers");
+        assert_eq!(config.constants["Keys"], keys);
+        assert_eq!(config.constants["NULL"], Value::Model("NULL".into()));
+        assert_eq!(config.constants["Text"], Value::text("a b"));
+        assert_eq!(config.replaced["Name"], "Other");
+        assert_eq!(config.specification.as_deref(), Some("Spec"));
+        let error = Config::read("CONSTANT\n\nN : 3").expect_err("no value").to_string();
+        assert!(error.contains("line 3") && error.contains("expected ="), "{error}");
+    }
+}

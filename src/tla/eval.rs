@@ -1,0 +1,447 @@
+//! Evaluates expressions in a state, or in a step from one state to the next.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::ir::{Binding, Change, Ir, Routine, Spot};
+use super::problem::{Problem, Result, fail};
+use super::sets::Described;
+use super::value::{Value, equal};
+
+/// Calls of routines inside of each other.
+const CALLS_MAX: u32 = 10_000;
+
+pub type Values = SmallVec<[Value; 4]>;
+
+/// What all expressions of a specification share.
+#[derive(Debug, Default)]
+pub struct Compiled {
+    pub modules: Vec<Arc<str>>,
+    pub routines: Vec<Routine>,
+}
+
+/// A state, what is known of the next one, and what is bound.
+pub struct Machine<'s> {
+    pub of: &'s Compiled,
+    pub now: &'s [Value],
+    /// By variable; none where it is not said yet.
+    pub next: Vec<Option<Value>>,
+    pub frame: Vec<Option<Value>>,
+    pub calls: u32,
+    /// How many conjuncts of the action were true so far.
+    pub passed: u32,
+    /// The conjunct that was false after most others were true, and how many these were.
+    pub blocked: Option<(u32, Spot)>,
+    /// The slot of a parameter that is whatever makes the action possible.
+    pub free: Option<u32>,
+}
+
+/// The value of an expression that is the same everywhere, if it has one.
+pub fn constant(ir: &Ir, slots: u32) -> Option<Value> {
+    let none = Compiled::default();
+    let mut machine = Machine::new(&none, &[], slots);
+    machine.value(ir).ok()
+}
+
+impl<'s> Machine<'s> {
+    pub fn new(of: &'s Compiled, now: &'s [Value], slots: u32) -> Machine<'s> {
+        Machine {
+            of,
+            now,
+            next: vec![None; now.len()],
+            frame: vec![None; slots as usize],
+            calls: 0,
+            passed: 0,
+            blocked: None,
+            free: None,
+        }
+    }
+
+    /// Says where a problem is.
+    pub fn located(&self, spot: Spot) -> impl Fn(Problem) -> Problem + use<> {
+        let is_known = spot != Spot::default();
+        let module = self.of.modules.get(spot.module as usize).filter(|_| is_known).cloned();
+        move |problem| match &module {
+            Some(module) => problem.at(module, spot.place),
+            None => problem,
+        }
+    }
+
+    fn failed<T>(&self, message: impl Into<String>, spot: Spot) -> Result<T> {
+        Err(self.located(spot)(Problem::new(message)))
+    }
+
+    pub fn bool(&mut self, ir: &Ir) -> Result<bool> {
+        self.value(ir)?.bool().map_err(self.located(ir.spot()))
+    }
+
+    pub fn value(&mut self, ir: &Ir) -> Result<Value> {
+        Ok(match ir {
+            Ir::Value(value) => value.clone(),
+            Ir::Shared { slot, of, is_kept } => return self.shared(*slot, of, *is_kept),
+            Ir::Let { slots, body } => {
+                self.forget(slots);
+                return self.value(body);
+            }
+            Ir::Local(_) | Ir::Now(_) | Ir::Next(_) => return self.read(ir),
+            Ir::Native { of, args, spot } => {
+                let args = self.values(args)?;
+                (of.run)(&args).map_err(self.located(*spot))?
+            }
+            Ir::Taking { of, operator, args, spot } => {
+                let (args, located) = (self.values(args)?, self.located(*spot));
+                let mut apply = |given: &[Value]| {
+                    for (slot, value) in operator.slots.iter().zip(given) {
+                        self.frame[*slot as usize] = Some(value.clone());
+                    }
+                    self.value(&operator.body)
+                };
+                (of.run)(&mut apply, &args).map_err(located)?
+            }
+            Ir::If(three, _) => {
+                let is = self.bool(&three[0])?;
+                return self.value(&three[if is { 1 } else { 2 }]);
+            }
+            Ir::Case { arms, other, spot } => {
+                let case = self.case(arms, other.as_deref(), *spot)?;
+                return self.value(case);
+            }
+            Ir::Choose { .. } | Ir::Filter { .. } | Ir::Map { .. } | Ir::Function { .. } => {
+                return self.comprehension(ir);
+            }
+            Ir::Set(all, spot) => {
+                let all = self.values(all)?;
+                Value::set(all.into_vec()).map_err(self.located(*spot))?
+            }
+            Ir::Tuple(all) => Value::seq(self.values(all)?.into_vec())?,
+            Ir::Record(fields) => Value::function(self.fields(fields)?)?,
+            Ir::Records(fields) => self.records(fields)?,
+            Ir::Except { .. } => return self.excepted(ir),
+            Ir::Index { function, at, spot } => {
+                let (function, at) = (self.value(function)?, self.value(at)?);
+                match function.get(&at).map_err(self.located(*spot))? {
+                    Some(value) => value.clone(),
+                    None => {
+                        let message = format!("{at} is not in the domain of {function}");
+                        return self.failed(message, *spot);
+                    }
+                }
+            }
+            Ir::Call { routine, args, spot } => {
+                let (args, of) = (self.values(args)?, self.of);
+                let Some(routine) = of.routines.get(*routine as usize) else {
+                    return self.failed("this is not known yet", *spot);
+                };
+                let before = self.enter(routine, &args, *spot)?;
+                let found = self.value(&routine.body);
+                self.leave(before);
+                found?
+            }
+            Ir::Fail(message, spot) => return self.failed(message.clone(), *spot),
+            _ => Value::Bool(self.is_true(ir)?),
+        })
+    }
+
+    /// What is bound, or the value of a variable.
+    fn read(&self, ir: &Ir) -> Result<Value> {
+        let (found, message) = match ir {
+            Ir::Local(slot) => {
+                let bound = self.frame[*slot as usize].as_ref();
+                (bound, "the answer of a call is asked for before anything says it")
+            }
+            Ir::Now(variable) => {
+                (self.now.get(*variable as usize), "a variable is read where there is no state")
+            }
+            Ir::Next(variable) => {
+                let said = self.next.get(*variable as usize).and_then(Option::as_ref);
+                (said, "a primed variable is read before the action says its value")
+            }
+            _ => unreachable!("it is evaluated"),
+        };
+        found.cloned().map_or_else(|| fail(message), Ok)
+    }
+
+    /// The value of what is true or false by its form.
+    fn is_true(&mut self, ir: &Ir) -> Result<bool> {
+        Ok(match ir {
+            Ir::And(all) => self.all(all, true)?,
+            Ir::Or(all) => !self.all(all, false)?,
+            Ir::Implies(two) => !self.bool(&two[0])? || self.bool(&two[1])?,
+            Ir::Equal(two, spot) => {
+                let (one, other) = (self.value(&two[0])?, self.value(&two[1])?);
+                equal(&one, &other).map_err(self.located(*spot))?
+            }
+            Ir::In(two, spot) => {
+                let element = self.value(&two[0])?;
+                self.has(&two[1], &element, *spot)?
+            }
+            Ir::Quantified { is_forall, bounds, body, spot } => {
+                let mut decides = false;
+                self.each(bounds, *spot, &mut |machine| {
+                    decides = machine.bool(body)? != *is_forall;
+                    Ok(!decides)
+                })?;
+                *is_forall != decides
+            }
+            Ir::Enabled(action) => self.is_enabled(action)?,
+            _ => unreachable!("it has other values"),
+        })
+    }
+
+    pub fn values(&mut self, all: &[Ir]) -> Result<Values> {
+        all.iter().map(|one| self.value(one)).collect()
+    }
+
+    /// Whether the set has the element. A union need not be made for that: one part may be without
+    /// an end.
+    fn has(&mut self, set: &Ir, element: &Value, spot: Spot) -> Result<bool> {
+        if let Ir::Native { of, args, spot } = set
+            && of.name == "\\cup"
+        {
+            return Ok(self.has(&args[0], element, *spot)? || self.has(&args[1], element, *spot)?);
+        }
+        self.value(set)?.contains(element).map_err(self.located(spot))
+    }
+
+    /// Whether all of these are so, as far as must be looked.
+    fn all(&mut self, all: &[Ir], wanted: bool) -> Result<bool> {
+        for one in all {
+            if self.bool(one)? != wanted {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The arm that holds.
+    pub fn case<'i>(
+        &mut self,
+        arms: &'i [[Ir; 2]],
+        other: Option<&'i Ir>,
+        spot: Spot,
+    ) -> Result<&'i Ir> {
+        for [when, then] in arms {
+            if self.bool(when)? {
+                return Ok(then);
+            }
+        }
+        other.map_or_else(|| self.failed("no case of CASE is true", spot), Ok)
+    }
+
+    fn fields(&mut self, fields: &[(Value, Ir)]) -> Result<Vec<(Value, Value)>> {
+        fields.iter().map(|(name, ir)| Ok((name.clone(), self.value(ir)?))).collect()
+    }
+
+    /// A set of records, or of tuples.
+    fn records(&mut self, fields: &[(Value, Ir)]) -> Result<Value> {
+        let fields = self.fields(fields)?;
+        if let Some((_, other)) = fields.iter().find(|(_, set)| !set.is_set()) {
+            return other.no("a set");
+        }
+        let is_product = fields.iter().all(|(name, _)| matches!(name, Value::Int(_)));
+        Ok(Value::Described(Arc::new(match is_product {
+            true => Described::Product(fields.into_iter().map(|(_, set)| set).collect()),
+            false => Described::Records(fields),
+        })))
+    }
+
+    fn shared(&mut self, slot: u32, of: &Ir, is_kept: bool) -> Result<Value> {
+        if !is_kept {
+            return self.value(of);
+        }
+        if let Some(value) = &self.frame[slot as usize] {
+            return Ok(value.clone());
+        }
+        let value = self.value(of)?;
+        self.frame[slot as usize] = Some(value.clone());
+        Ok(value)
+    }
+
+    pub fn forget(&mut self, slots: &[u32]) {
+        for slot in slots {
+            self.frame[*slot as usize] = None;
+        }
+    }
+
+    /// Begins a call of a routine: gives the frame to go back to.
+    pub fn enter(
+        &mut self,
+        routine: &Routine,
+        args: &[Value],
+        spot: Spot,
+    ) -> Result<Vec<Option<Value>>> {
+        if self.calls == CALLS_MAX {
+            let message = format!("{} calls itself more than {CALLS_MAX} times", routine.name);
+            return self.failed(message, spot);
+        }
+        self.calls += 1;
+        let (mut frame, first) = (vec![None; routine.size as usize], routine.first as usize);
+        frame[..first].clone_from_slice(&self.frame[..first]);
+        for (slot, value) in frame[first..].iter_mut().zip(args) {
+            *slot = Some(value.clone());
+        }
+        Ok(std::mem::replace(&mut self.frame, frame))
+    }
+
+    pub fn leave(&mut self, frame: Vec<Option<Value>>) {
+        self.frame = frame;
+        self.calls -= 1;
+    }
+
+    /// Binds each element, or each combination, and calls `look`, until that says no.
+    pub fn each(
+        &mut self,
+        bounds: &[Binding],
+        spot: Spot,
+        look: &mut dyn FnMut(&mut Machine<'s>) -> Result<bool>,
+    ) -> Result<bool> {
+        let Some((first, rest)) = bounds.split_first() else { return look(self) };
+        let set = self.value(&first.set)?;
+        let mut one = |machine: &mut Machine<'s>, element: &Value| {
+            machine.bind(first, element).map_err(machine.located(spot))?;
+            machine.each(rest, spot, look)
+        };
+        if let Value::Range(from, to) = set {
+            for number in from..=to {
+                if !one(self, &Value::Int(number))? {
+                    return Ok(false);
+                }
+            }
+            return Ok(true);
+        }
+        let listed;
+        let elements = match &set {
+            Value::Set(elements) => &elements[..],
+            other => {
+                listed = other.elements().map_err(self.located(spot))?;
+                &listed[..]
+            }
+        };
+        for element in elements {
+            if !one(self, element)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn bind(&mut self, to: &Binding, element: &Value) -> Result<()> {
+        if !to.is_tuple {
+            self.frame[to.slots[0] as usize] = Some(element.clone());
+            return Ok(());
+        }
+        let items = element.items()?;
+        if items.len() != to.slots.len() {
+            return fail(format!("{element} has not {} elements", to.slots.len()));
+        }
+        for (slot, item) in to.slots.iter().zip(items) {
+            self.frame[*slot as usize] = Some(item.clone());
+        }
+        Ok(())
+    }
+
+    /// What is bound, as one value: of several sets, or of a function's arguments.
+    fn bound(&self, bounds: &[Binding]) -> Result<Value> {
+        let of = |slot: &u32| self.frame[*slot as usize].clone().expect("it was bound");
+        let one = |bound: &Binding| match bound.is_tuple {
+            true => Value::seq(bound.slots.iter().map(of).collect()),
+            false => Ok(of(&bound.slots[0])),
+        };
+        match bounds {
+            [bound] => one(bound),
+            bounds => Value::seq(bounds.iter().map(one).collect::<Result<_>>()?),
+        }
+    }
+
+    fn comprehension(&mut self, ir: &Ir) -> Result<Value> {
+        let (mut kept, mut pairs, located) = (Vec::new(), Vec::new(), self.located(ir.spot()));
+        match ir {
+            Ir::Choose { bound, body, spot } => {
+                let bounds = std::slice::from_ref(&**bound);
+                self.each(bounds, *spot, &mut |machine| {
+                    if !machine.bool(body)? {
+                        return Ok(true);
+                    }
+                    kept.push(machine.bound(bounds)?);
+                    Ok(false)
+                })?;
+                kept.pop().ok_or_else(|| located(Problem::new("CHOOSE: no element is so")))
+            }
+            Ir::Filter { bound, body, spot } => {
+                let bounds = std::slice::from_ref(&**bound);
+                self.each(bounds, *spot, &mut |machine| {
+                    if machine.bool(body)? {
+                        kept.push(machine.bound(bounds)?);
+                    }
+                    Ok(true)
+                })?;
+                Value::set(kept)
+            }
+            Ir::Map { bounds, body, spot } => {
+                self.each(bounds, *spot, &mut |machine| {
+                    kept.push(machine.value(body)?);
+                    Ok(true)
+                })?;
+                Value::set(kept).map_err(located)
+            }
+            Ir::Function { bounds, body, spot } => {
+                self.each(bounds, *spot, &mut |machine| {
+                    let argument = machine.bound(bounds)?;
+                    pairs.push((argument, machine.value(body)?));
+                    Ok(true)
+                })?;
+                Value::function(pairs).map_err(located)
+            }
+            _ => unreachable!("it binds names to elements"),
+        }
+    }
+
+    fn excepted(&mut self, ir: &Ir) -> Result<Value> {
+        let Ir::Except { function, changes, slot, spot } = ir else {
+            unreachable!("it is EXCEPT");
+        };
+        let mut value = self.value(function)?;
+        for change in changes {
+            let path = self.values(&change.path)?;
+            value = self.changed(value, &path, change, *slot).map_err(self.located(*spot))?;
+        }
+        Ok(value)
+    }
+
+    /// The function with another value at the end of the path; the same where the path leads
+    /// nowhere.
+    fn changed(&mut self, of: Value, path: &[Value], change: &Change, slot: u32) -> Result<Value> {
+        let Some((at, rest)) = path.split_first() else {
+            self.frame[slot as usize] = Some(of);
+            let mut to = self.value(&change.to)?;
+            to.list()?;
+            return Ok(to);
+        };
+        let Some(old) = of.get(at)?.cloned() else { return Ok(of) };
+        let new = self.changed(old, rest, change, slot)?;
+        Ok(match of {
+            Value::Seq(mut items) => {
+                Arc::make_mut(&mut items)[at.int()? as usize - 1] = new;
+                Value::Seq(items)
+            }
+            Value::Function(mut pairs) => {
+                let found = pairs.binary_search_by(|pair| pair.0.cmp(at));
+                Arc::make_mut(&mut pairs)[found.expect("it has a value there")].1 = new;
+                Value::Function(pairs)
+            }
+            _ => unreachable!("only functions have values"),
+        })
+    }
+
+    fn is_enabled(&mut self, action: &Ir) -> Result<bool> {
+        let before = std::mem::replace(&mut self.next, vec![None; self.now.len()]);
+        let mut found = false;
+        let ended = self.act(action, &mut |_| {
+            found = true;
+            Ok(false)
+        });
+        self.next = before;
+        ended.map(|_| found)
+    }
+}

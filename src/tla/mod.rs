@@ -1,0 +1,64 @@
+//! Specifications in TLA+: what is read, and evaluated one action at a time.
+//!
+//! - `act`: Makes the steps of an action: finds the next states that it allows.
+//! - `apply`: Resolves operators with their arguments.
+//! - `community`: Operators of the community modules SequencesExt, FiniteSetsExt, Functions, Folds
+//!   and TLCExt, and those of the standard modules that take an operator.
+//! - `config`: The configuration of a specification, as TLC reads it (`Queue.cfg`): what its
+//!   constants are, and which definition says how it begins.
+//! - `cursor`: Goes through the tokens of a text, and says what was expected where something else
+//!   was found.
+//! - `eval`: Evaluates expressions in a state, or in a step from one state to the next.
+//! - `expression`: Reads expressions: operators by their precedence, junction lists by their
+//!   columns, and names.
+//! - `forms`: Reads the expressions that a bracket, a word or a quantifier begins.
+//! - `ir`: Expressions with their names resolved: what is evaluated.
+//! - `load`: Finds the modules of a specification, and makes the scope of each.
+//! - `lower`: Resolves the names of expressions: makes of them what is evaluated.
+//! - `names`: Reads names: of operators with their arguments, of instances before them, and of
+//!   labels.
+//! - `native`: Operators of the language and of the standard modules that are evaluated here, not
+//!   by their definitions.
+//! - `operators`: The operators of TLA+: where each one stands, how tightly it binds, and its one
+//!   spelling.
+//! - `parse`: Reads modules: their declarations, definitions and instances.
+//! - `problem`: Why a specification cannot be read or evaluated: what people read, with the place.
+//! - `proof`: Goes past theorems and their proofs, of which nothing is kept.
+//! - `scope`: Which names can be used at a place of a specification, and what each stands for.
+//! - `sets`: Elements of sets: of those that are listed, and of those that are only described.
+//! - `specification`: A specification that was read: how it begins, and what each of its actions
+//!   leads to.
+//! - `standard`: Operators of the language, and of Naturals, Integers, Sequences, FiniteSets, TLC
+//!   and Bags.
+//! - `syntax`: What a TLA+ module says, as it is written.
+//! - `token`: Takes the text of a module apart: words, numbers, strings and symbols, each with its
+//!   place.
+//! - `value`: Values of TLA+.
+mod act;
+mod apply;
+mod community;
+mod config;
+mod cursor;
+mod eval;
+mod expression;
+mod forms;
+mod ir;
+mod load;
+mod lower;
+mod names;
+mod native;
+mod operators;
+mod parse;
+mod problem;
+mod proof;
+mod scope;
+mod sets;
+mod specification;
+mod standard;
+mod syntax;
+mod token;
+mod value;
+
+pub use problem::Problem;
+pub use specification::{Action, Blocked, Constants, Specification, State, Step, evaluate};
+pub use value::Value;

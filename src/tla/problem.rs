@@ -1,0 +1,46 @@
+//! Why a specification cannot be read or evaluated: what people read, with the place.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::syntax::Place;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    /// The name of the module.
+    module: Option<Arc<str>>,
+    place: Option<Place>,
+    message: String,
+}
+
+impl Problem {
+    pub fn new(message: impl Into<String>) -> Problem {
+        Problem { module: None, place: None, message: message.into() }
+    }
+
+    /// The same at this place, unless it has one that is nearer.
+    pub fn at(mut self, module: &Arc<str>, place: Place) -> Problem {
+        if self.place.is_none() {
+            (self.module, self.place) = (Some(module.clone()), Some(place));
+        }
+        self
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        if let (Some(module), Some(place)) = (&self.module, self.place) {
+            write!(f, "{module}.tla:{}:{}: ", place.line, place.column)?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+pub type Result<T> = std::result::Result<T, Problem>;
+
+/// `Err` with this message.
+pub fn fail<T>(message: impl Into<String>) -> Result<T> {
+    Err(Problem::new(message))
+}

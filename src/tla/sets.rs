@@ -1,0 +1,203 @@
+//! Elements of sets: of those that are listed, and of those that are only described.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::problem::{Result, fail};
+use super::value::{Value, comparable, equal, field, list, sort};
+
+/// A set that is not listed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Described {
+    Naturals,
+    Integers,
+    Texts,
+    /// SUBSET.
+    Subsets(Value),
+    /// `[S -> T]`.
+    Functions(Value, Value),
+    /// `Seq(S)`.
+    Sequences(Value),
+    /// `S \X T`.
+    Product(Vec<Value>),
+    /// `[a : S, b : T]`, by the names of the fields.
+    Records(Vec<(Value, Value)>),
+}
+
+/// Most elements of a set that is listed.
+const LISTED_MAX: usize = 1 << 22;
+
+impl Value {
+    /// The elements of a set, sorted.
+    pub fn elements(&self) -> Result<Vec<Value>> {
+        match self {
+            Value::Set(elements) => Ok(elements.to_vec()),
+            Value::Range(first, last) => match last.saturating_sub(*first) < LISTED_MAX as i64 {
+                true => Ok((*first..=*last).map(Value::Int).collect()),
+                false => fail(format!("{self} has too many elements to list them")),
+            },
+            Value::Described(of) => of.elements(),
+            other => other.no("a set"),
+        }
+    }
+
+    /// Whether the set has this element.
+    pub fn contains(&self, element: &Value) -> Result<bool> {
+        match self {
+            Value::Set(elements) => {
+                if let Some(first) = elements.first() {
+                    comparable(element, first)?;
+                }
+                let mut listed = element.clone();
+                listed.list()?;
+                Ok(elements.binary_search(&listed).is_ok())
+            }
+            Value::Range(first, last) => Ok((*first..=*last).contains(&element.int()?)),
+            Value::Described(of) => of.contains(element),
+            other => other.no("a set"),
+        }
+    }
+
+    /// Whether all elements of this set are in the other.
+    pub fn is_subset(&self, other: &Value) -> Result<bool> {
+        if !other.is_set() {
+            return other.no("a set");
+        }
+        all_in(&self.elements()?, |_| other)
+    }
+}
+
+impl Described {
+    /// Whether it is all values of a kind.
+    pub fn is_all(&self) -> bool {
+        matches!(self, Described::Naturals | Described::Integers | Described::Texts)
+    }
+
+    fn elements(&self) -> Result<Vec<Value>> {
+        let mut found = match self {
+            Described::Sequences(of) if of.elements()?.is_empty() => {
+                vec![Value::Seq(Arc::new([]))]
+            }
+            Described::Naturals
+            | Described::Integers
+            | Described::Texts
+            | Described::Sequences(_) => {
+                return fail(format!("{self} has no end: its elements cannot be listed"));
+            }
+            Described::Subsets(of) => subsets(&of.elements()?)?,
+            Described::Product(sets) => {
+                let each = sets.iter().map(Value::elements).collect::<Result<Vec<_>>>()?;
+                let all = choices(&each)?;
+                all.into_iter().map(|items| Value::Seq(items.into())).collect()
+            }
+            Described::Functions(domain, range) => {
+                let (domain, range) = (domain.elements()?, range.elements()?);
+                functions(&domain, &vec![range; domain.len()])?
+            }
+            Described::Records(fields) => {
+                let names: Vec<Value> = fields.iter().map(|(name, _)| name.clone()).collect();
+                let each = fields.iter().map(|(_, set)| set.elements());
+                functions(&names, &each.collect::<Result<Vec<_>>>()?)?
+            }
+        };
+        sort(&mut found)?;
+        Ok(found)
+    }
+
+    fn contains(&self, element: &Value) -> Result<bool> {
+        match self {
+            Described::Naturals => Ok(element.int()? >= 0),
+            Described::Integers => element.int().map(|_| true),
+            Described::Texts => match element {
+                Value::Text(_) => Ok(true),
+                other => other.no("a string"),
+            },
+            Described::Subsets(of) => element.is_subset(of),
+            Described::Sequences(of) => all_in(element.items()?, |_| of),
+            Described::Product(sets) => {
+                let items = element.items()?;
+                Ok(items.len() == sets.len() && all_in(items, |at| &sets[at])?)
+            }
+            Described::Functions(domain, range) => {
+                if !equal(&element.domain()?, domain)? {
+                    return Ok(false);
+                }
+                let values: Vec<Value> = element.pairs()?.into_iter().map(|(_, of)| of).collect();
+                all_in(&values, |_| range)
+            }
+            Described::Records(fields) => {
+                let names = fields.iter().map(|(name, _)| name.clone()).collect();
+                if !equal(&element.domain()?, &Value::set(names)?)? {
+                    return Ok(false);
+                }
+                for (name, set) in fields {
+                    if !element.get(name)?.map_or(Ok(false), |value| set.contains(value))? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+        }
+    }
+}
+
+/// Whether each item is in the set for its place.
+fn all_in<'a>(items: &[Value], set: impl Fn(usize) -> &'a Value) -> Result<bool> {
+    for (at, item) in items.iter().enumerate() {
+        if !set(at).contains(item)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn subsets(of: &[Value]) -> Result<Vec<Value>> {
+    if of.len() > LISTED_MAX.ilog2() as usize {
+        return fail(format!("a set of {} elements has too many subsets to list them", of.len()));
+    }
+    let one = |bits: usize| {
+        let chosen = of.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1);
+        Value::Set(chosen.map(|(_, value)| value.clone()).collect())
+    };
+    Ok((0..1 << of.len()).map(one).collect())
+}
+
+/// All lists with one of each of these.
+fn choices(each: &[Vec<Value>]) -> Result<Vec<Vec<Value>>> {
+    let count = each.iter().try_fold(1usize, |count, set| count.checked_mul(set.len()));
+    if count.is_none_or(|count| count > LISTED_MAX) {
+        return fail("a set has too many elements to list them");
+    }
+    let mut all = vec![Vec::new()];
+    for set in each {
+        let extend = |begun: Vec<Value>| {
+            set.iter().map(move |value| [&begun[..], std::slice::from_ref(value)].concat())
+        };
+        all = all.into_iter().flat_map(extend).collect();
+    }
+    Ok(all)
+}
+
+fn functions(domain: &[Value], each: &[Vec<Value>]) -> Result<Vec<Value>> {
+    let with = |values: Vec<Value>| Value::function(domain.iter().cloned().zip(values).collect());
+    choices(each)?.into_iter().map(with).collect()
+}
+
+impl fmt::Display for Described {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Described::Naturals => f.write_str("Nat"),
+            Described::Integers => f.write_str("Int"),
+            Described::Texts => f.write_str("STRING"),
+            Described::Subsets(of) => write!(f, "SUBSET {of}"),
+            Described::Functions(domain, range) => write!(f, "[{domain} -> {range}]"),
+            Described::Sequences(of) => write!(f, "Seq({of})"),
+            Described::Product(sets) => {
+                list(f, ["", " \\X ", ""], sets, |f, set| write!(f, "{set}"))
+            }
+            Described::Records(fields) => list(f, ["[", ", ", "]"], fields, |f, (name, set)| {
+                write!(f, "{} : {set}", field(name).map_or("?", |name| name))
+            }),
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Specifications in TLA+ against TLC: expressions and actions with its answers, which
+//! tests/data/tla/generate.py asked for.
+
+use interlap::check::{Limits, Verdict, check};
+use interlap::core::interner::Interner;
+use interlap::core::journal::Journal;
+use interlap::exchange::calls;
+use interlap::model::{Spec, Specified};
+use interlap::tla::{Specification, Value, evaluate};
+
+use super::agreement::SMALL;
+use super::random::{Random, Shape, history};
+use crate::run::tool::{data, read};
+
+const EXTENDS: &str = "EXTENDS Integers, Sequences, FiniteSets, TLC, Bags";
+
+/// What is known to differ from TLC: integers have 64 bits, and not 32; the others are refused, or
+/// not refused, without need.
+const OTHERWISE: [&str; 7] = [
+    "Nat",
+    "Int",
+    "STRING",
+    "Seq({1})",
+    "[x \\in Nat |-> x + 1][41]",
+    "1 \\in {1, 2} \\cup {\"a\"}",
+    "<<>> = \"\"",
+];
+
+/// Operators may call themselves often, as in the process that answers for a specification.
+fn deeply(check: fn()) {
+    let thread = std::thread::Builder::new().stack_size(1 << 28).spawn(check).expect("a thread");
+    if let Err(panic) = thread.join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+#[test]
+fn expressions_have_the_values_that_tlc_gives_them() {
+    deeply(check_expressions);
+}
+
+fn check_expressions() {
+    let text = read(data("tla/expressions.txt"));
+    let (_, rest) = text.split_once("---- prelude").expect("it is there");
+    let (prelude, probes) = rest.split_once("\n----").expect("it ends");
+    let (probes, _) = probes.split_once("\\* group: overflow").expect("the last group");
+    // What stands before it is defined there.
+    let lines = "\n".repeat(probes.len());
+    let module = format!("---- MODULE T ----\n{EXTENDS}\n{prelude}\n====\n");
+    let value = |text: &str| evaluate(&module, &format!("{lines}{text}"));
+    let mut count = 0;
+    for line in probes.lines().filter(|line| !line.starts_with("\\*")) {
+        let Some((expression, wanted)) = line.split_once("==>") else { continue };
+        let (expression, wanted) = (expression.trim(), wanted.trim());
+        if OTHERWISE.contains(&expression) {
+            continue;
+        }
+        count += 1;
+        match (value(expression), wanted) {
+            (Err(_), "!") => {}
+            (Ok(value_of), "!") => panic!("{expression} is {value_of}, and TLC refuses it"),
+            (Ok(value_of), wanted) => {
+                let wanted = value(wanted).expect(wanted);
+                assert_eq!(value_of, wanted, "{expression} is {value_of}");
+            }
+            (Err(problem), wanted) => panic!("{expression} is {wanted}: {problem}"),
+        }
+    }
+    assert!(count > 600, "{count}");
+}
+
+/// Integers have 64 bits.
+#[test]
+fn large_numbers_are_exact_or_an_error() {
+    let value = |text: &str| evaluate(&format!("---- MODULE T ----\n{EXTENDS}\n====\n"), text);
+    assert_eq!(value("2147483647 + 1"), Ok(Value::Int(1 << 31)));
+    for text in ["9223372036854775807 + 1", "3037000500 * 3037000500", "2^63", "-(-2^62 * 2)"] {
+        let problem = value(text).expect_err(text).to_string();
+        assert!(problem.contains("64 bits"), "{text}: {problem}");
+    }
+}
+
+/// The parts of a probe that begin with a word.
+fn parts<'a>(probe: &'a str, word: &str) -> Vec<&'a str> {
+    let of = |line: &'a str| line.strip_prefix(word)?.strip_prefix(' ');
+    probe.lines().filter_map(of).collect()
+}
+
+#[test]
+fn actions_have_the_successors_that_tlc_finds() {
+    deeply(check_actions);
+}
+
+fn check_actions() {
+    let (text, mut count) = (read(data("tla/actions.txt")), 0);
+    for probe in text.split("\n\n") {
+        let [variables] = parts(probe, "variables")[..] else { continue };
+        let (action, definitions) =
+            (parts(probe, "action").join("\n"), parts(probe, "define").join("\n"));
+        let specification = |state: &str| {
+            Specification::from_text(&format!(
+                "---- MODULE T ----\n{EXTENDS}\nVARIABLES {variables}\n{definitions}\n\
+                 Init == {state}\nTheAction == {action}\n====\n"
+            ))
+        };
+        let found = specification(parts(probe, "state")[0]).map(|of| {
+            let state = of.begin().expect("a state").remove(0);
+            Some(match of.action("TheAction") {
+                // It says nothing of the next state: no action here.
+                None => return None,
+                Some(Err(problem)) => Err(problem.clone()),
+                Some(Ok(action)) => of.steps(action, &state, &[]),
+            })
+        });
+        let found = match found.transpose() {
+            None => continue,
+            Some(found) => found.and_then(|steps| steps),
+        };
+        let found = found.map(|steps| {
+            let mut states: Vec<Vec<Value>> = steps.iter().map(|step| step.next.to_vec()).collect();
+            states.sort();
+            states
+        });
+        count += 1;
+        match (found, &parts(probe, "next")[..]) {
+            (Err(_), ["!"]) => {}
+            (Ok(_), ["!"]) => panic!("TLC refuses it:\n{probe}"),
+            (Ok(found), wanted) => {
+                let state = |text: &&str| specification(text)?.begin();
+                let wanted = wanted.iter().map(state).collect::<Result<Vec<_>, _>>();
+                let mut wanted: Vec<Vec<Value>> = wanted
+                    .expect("states")
+                    .into_iter()
+                    .flatten()
+                    .map(|state| state.to_vec())
+                    .collect();
+                wanted.sort();
+                assert_eq!(found, wanted, "{probe}");
+            }
+            (Err(problem), _) => panic!("{problem}:\n{probe}"),
+        }
+    }
+    assert!(count > 250, "{count}");
+}
+
+/// A specification and a bundled model say the same of random histories.
+fn compare(file: &str, model: &str) {
+    let spec: Spec = model.parse().expect(model);
+    let specified = Specified::load(&data("tla").join(file)).expect(file);
+    let (limits, mut random) = (Limits::default(), Random::new(37));
+    let (mut consistent, mut wrong) = (0, 0);
+    for _ in 0..crate::how_many(2_000) {
+        let shape = Shape { kind: spec.kind, hides: 0, ..SMALL };
+        let history = history(shape, &mut random);
+        let mut journal = Journal::default();
+        journal.drained = history.drained;
+        for id in history.ids() {
+            let made = calls::of_history(&history, id, &Interner::default()).expect("numbers");
+            let operation = history.operation(id);
+            let end = made.answer.is_some().then_some(operation.end);
+            journal.push(id.thread, made, operation.start, end).expect("as it was");
+        }
+        let ours = check(&history, &spec, &limits);
+        // What is left inside at the end is nothing to a specification.
+        if matches!(&ours, Verdict::Violation(witness) if witness.rule == "lost") {
+            continue;
+        }
+        let theirs = check(&journal, &specified, &limits);
+        let is_right = ours == Verdict::Consistent;
+        assert!(is_right || matches!(ours, Verdict::Violation(_)), "{ours:?}");
+        assert_eq!(theirs == Verdict::Consistent, is_right, "{theirs:?} of {history:?}");
+        consistent += usize::from(is_right);
+        wrong += usize::from(!is_right);
+    }
+    assert!(consistent > 20 && wrong > 20, "{consistent}, {wrong}");
+}
+
+#[test]
+fn a_specification_says_what_the_bundled_model_does() {
+    compare("Queue.tla", "fifo");
+    compare("Set.tla", "set");
+}
