@@ -172,6 +172,12 @@ pub trait Model<O: Debug> {
     /// ```
     fn split(&self, _operation: &O, _steps: &mut Vec<O>) {}
 
+    /// Whether a step of an operation takes effect any number of times, also none, before the step
+    /// after it, which ends that. The last step of an operation does not.
+    fn repeats(&self, _step: &O) -> bool {
+        false
+    }
+
     /// What the object answers to the call of `operation` in `state`, as people read it. It is
     /// shown beside an answer that the object cannot give.
     fn right_answer(&self, _state: &Self::State, _operation: &O) -> Option<String> {

@@ -150,6 +150,10 @@ where
         self.model.is_empty(state.of())
     }
 
+    fn repeats(&self, step: &i64) -> bool {
+        self.model.repeats(&self.operations[place(*step)])
+    }
+
     fn reads(&self, operation: &i64) -> bool {
         self.model.reads(&self.operations[place(*operation)])
     }

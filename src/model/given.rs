@@ -61,6 +61,10 @@ impl<'a> Model<Call<'a>> for Given<'_> {
         }
     }
 
+    fn repeats(&self, step: &Call<'a>) -> bool {
+        self.0.model.repeats(&step.args[0])
+    }
+
     fn reads(&self, call: &Call<'a>) -> bool {
         self.0.model.reads(&call.args[0])
     }

@@ -1,11 +1,14 @@
 //! A specification in TLA+ as a model: a call is a step of the action that has its name.
 //!
 //! The action's parameters are the call's arguments, and one more, the last, the answer. Where that
-//! is not known, the parameter is whatever makes the action possible.
+//! is not known, the parameter is whatever makes the action possible. A call `X` without an action
+//! of its name takes any number of steps of `X_Step`, and then one of `X_Done`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
+use serde::Deserialize;
 use serde_json::Value as Json;
 
 use crate::core::contract::Model;
@@ -29,6 +32,10 @@ const NAMED: [(&str, &str); 8] = [
     ("unknown", "unknown"),
 ];
 
+/// How the names of the actions end by which a call takes several steps.
+const STEP: &str = "_Step";
+const DONE: &str = "_Done";
+
 /// A model that is a specification. Its methods panic with a [`Problem`] where that cannot be
 /// evaluated.
 pub struct Specified(Specification);
@@ -36,12 +43,31 @@ pub struct Specified(Specification);
 /// A state; none before the first step, as there may be several in which it begins.
 type At = Option<State>;
 
+/// A call as JSON has it, and the step that it is, which is found once.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(from = "Json")]
+pub struct Call {
+    json: Json,
+    made: OnceLock<Made>,
+}
+
+impl From<Json> for Call {
+    fn from(json: Json) -> Call {
+        Call { json, made: OnceLock::new() }
+    }
+}
+
 /// A call, as an action with its parameters.
-struct Made<'a> {
-    action: &'a Action,
+#[derive(Clone, Debug)]
+struct Made {
+    action: Arc<Action>,
     args: Vec<Value>,
     /// None where it is not known, or the action has no parameter for it.
     answer: Option<Value>,
+    /// Where the call takes several steps: the action of all but the last.
+    repeated: Option<Arc<Action>>,
+    /// It is one of these.
+    repeats: bool,
 }
 
 impl Specified {
@@ -58,28 +84,44 @@ impl Specified {
         &self.0.name
     }
 
-    fn action(&self, name: &str) -> Result<&Action, String> {
-        let own = of_action(name);
-        let Some(found) = self.0.action(name).or_else(|| self.0.action(&own)) else {
+    fn action(&self, name: &str) -> Result<Arc<Action>, String> {
+        let found = self.0.action(name).or_else(|| self.0.action(&of_action(name)));
+        let found = found.ok_or_else(|| {
             let actions: Vec<&str> = self.0.actions().collect();
-            let (of, actions) = (self.name(), actions.join(", "));
-            return Err(format!("{of} has no action {own} for {name} (it has {actions})"));
-        };
-        found.as_ref().map_err(|problem| problem.to_string())
+            let (of, own, actions) = (self.name(), of_action(name), actions.join(", "));
+            format!("{of} has no action {own} for {name} (it has {actions})")
+        });
+        found?.clone().map_err(|problem| problem.to_string())
+    }
+
+    /// The action of a call, and that which it repeats before, if it takes several steps.
+    fn actions_of(&self, name: &str) -> Result<(Arc<Action>, Option<Arc<Action>>), String> {
+        let with = |end: &str| self.action(&format!("{}{end}", of_action(name)));
+        match (self.action(name), with(STEP), with(DONE)) {
+            (Err(_), Ok(step), Ok(done)) => Ok((done, Some(step))),
+            (action, ..) => Ok((action?, None)),
+        }
     }
 
     /// The step that a call is.
-    fn made(&self, made: &Answered<Json, Json>) -> Result<Made<'_>, String> {
-        let (name, given) = parts(&made.call)?;
-        let action = self.action(name)?;
-        let count = action.params.len();
+    fn made(&self, made: &Answered<Call, Json>) -> Result<Made, String> {
+        let (name, given) = parts(&made.call.json)?;
+        let (action, repeated) = self.actions_of(name)?;
+        if repeated.as_ref().is_some_and(|of| of.params != action.params) {
+            return Err(format!(
+                "the parameters of {name}{STEP} and {name}{DONE} are not the same"
+            ));
+        }
+        let params = action.params.clone();
+        let count = params.len();
+        let is = |args, answer| Made { action, args, answer, repeated, repeats: false };
         if let Json::Object(fields) = given
             && fields.len() == count
-            && let Some(args) = action.params.iter().map(|param| fields.get(param)).collect()
+            && let Some(args) = params.iter().map(|param| fields.get(param)).collect()
         {
             let args: Vec<&Json> = args;
             let args = args.into_iter().map(value).collect::<Result<_, _>>()?;
-            return Ok(Made { action, args, answer: None });
+            return Ok(is(args, None));
         }
         let args: Vec<&Json> = match given {
             Json::Null => Vec::new(),
@@ -92,10 +134,8 @@ impl Specified {
         let args: Vec<Value> = args.into_iter().map(value).collect::<Result<_, _>>()?;
         let answer = made.answer.as_ref().map(|answer| answer_of(name, answer)).transpose()?;
         match count.checked_sub(args.len()) {
-            Some(1) => Ok(Made { action, args, answer }),
-            Some(0) if answer.as_ref().is_none_or(says_nothing) => {
-                Ok(Made { action, args, answer: None })
-            }
+            Some(1) => Ok(is(args, answer)),
+            Some(0) if answer.as_ref().is_none_or(says_nothing) => Ok(is(args, None)),
             Some(0) => Err(format!(
                 "{name} answers something: its action needs one more parameter, the last, for that"
             )),
@@ -107,15 +147,16 @@ impl Specified {
         }
     }
 
-    fn known(&self, made: &Answered<Json, Json>) -> Made<'_> {
-        self.made(made).unwrap_or_else(|error| stop(Problem::new(error)))
+    fn known<'a>(&self, of: &'a Answered<Call, Json>) -> &'a Made {
+        let find = || self.made(of).unwrap_or_else(|error| stop(Problem::new(error)));
+        of.call.made.get_or_init(find)
     }
 
     /// The steps from here, with this answer or with any.
     fn steps(&self, at: &At, made: &Made, answer: Option<&Value>) -> Vec<Step> {
         let args: Vec<Value> = made.args.iter().chain(answer).cloned().collect();
         let from = |state: &State| {
-            let steps = self.0.steps(made.action, state, &args);
+            let steps = self.0.steps(&made.action, state, &args);
             steps.unwrap_or_else(|problem| {
                 stop(Problem::new(format!("{problem}, where {}", self.shown(state))))
             })
@@ -136,23 +177,34 @@ impl Specified {
     }
 }
 
-impl Model<Answered<Json, Json>> for Specified {
+impl Model<Answered<Call, Json>> for Specified {
     type State = At;
 
     fn init(&self) -> At {
         None
     }
 
-    fn step(&self, at: &At, made: &Answered<Json, Json>, next: &mut Vec<At>) {
+    fn split(&self, made: &Answered<Call, Json>, steps: &mut Vec<Answered<Call, Json>>) {
+        let Some(action) = self.known(made).repeated.clone() else { return };
+        let first = Made { action, repeats: true, ..self.known(made).clone() };
+        let call = Call { json: made.call.json.clone(), made: first.into() };
+        steps.extend([Answered { call, answer: made.answer.clone() }, made.clone()]);
+    }
+
+    fn repeats(&self, step: &Answered<Call, Json>) -> bool {
+        self.known(step).repeats
+    }
+
+    fn step(&self, at: &At, made: &Answered<Call, Json>, next: &mut Vec<At>) {
         let made = self.known(made);
-        let steps = self.steps(at, &made, made.answer.as_ref());
+        let steps = self.steps(at, made, made.answer.as_ref());
         next.extend(steps.into_iter().map(|step| Some(step.next)));
     }
 
     /// The answers with which the action is possible; else the conjunct that is false.
-    fn right_answer(&self, at: &At, made: &Answered<Json, Json>) -> Option<String> {
+    fn right_answer(&self, at: &At, made: &Answered<Call, Json>) -> Option<String> {
         let made = self.known(made);
-        let steps = self.steps(at, &made, None);
+        let steps = self.steps(at, made, None);
         let mut answers: Vec<Value> = steps.into_iter().filter_map(|step| step.answer).collect();
         answers.sort();
         answers.dedup();
@@ -162,17 +214,17 @@ impl Model<Answered<Json, Json>> for Specified {
         }
         let args: Vec<Value> = made.args.iter().chain(&made.answer).cloned().collect();
         let states = self.states(at);
-        let blocked = states.iter().find_map(|state| self.0.blocked(made.action, state, &args))?;
+        let blocked = states.iter().find_map(|state| self.0.blocked(&made.action, state, &args))?;
         Some(format!("refused: line {} is false: {}", blocked.line, blocked.text))
     }
 
-    fn describe(&self, made: &Answered<Json, Json>) -> String {
+    fn describe(&self, made: &Answered<Call, Json>) -> String {
         // Where it is no step of an action, it is said here, before anything is judged.
         let Made { args, answer, .. } = self.known(made);
-        let (name, _) = parts(&made.call).expect("it is known");
+        let (name, _) = parts(&made.call.json).expect("it is known");
         let args: Vec<String> = args.iter().map(Value::to_string).collect();
         let call = format!("{name}({})", args.join(", "));
-        answer.map_or(call.clone(), |answer| format!("{call} -> {answer}"))
+        answer.as_ref().map_or(call.clone(), |answer| format!("{call} -> {answer}"))
     }
 
     fn describe_state(&self, at: &At) -> String {

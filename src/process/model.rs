@@ -351,6 +351,7 @@ impl Session {
                         steps: 1,
                         part: None,
                         reads: vec![false],
+                        repeats: vec![false],
                         text: String::new(),
                     },
                 };
@@ -527,6 +528,10 @@ impl Model<Spoken> for Remote {
 
     fn part(&self, operation: &Spoken) -> Option<impl Eq + Hash + Debug> {
         operation.whole.part.as_ref().map(|(hash, text)| Key(*hash, text.clone()))
+    }
+
+    fn repeats(&self, step: &Spoken) -> bool {
+        step.whole.repeats.get(step.step().1).copied().unwrap_or(false)
     }
 
     fn reads(&self, operation: &Spoken) -> bool {

@@ -82,7 +82,7 @@ pub enum Reply {
 }
 
 /// The version of [`Question`] and [`Reply`].
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What is said of an operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -94,6 +94,7 @@ pub struct Described {
     pub part: Option<(u64, String)>,
     /// By step.
     pub reads: Vec<bool>,
+    pub repeats: Vec<bool>,
     pub text: String,
 }
 
@@ -280,9 +281,10 @@ where
         }
         self.wholes.insert(self.steps.len() as u32, whole);
         let reads = steps.iter().map(|step| self.model.reads(step)).collect();
+        let repeats = steps.iter().map(|step| self.model.repeats(step)).collect();
         let (first, count) = (self.steps.len() as u32, steps.len() as u32);
         self.steps.append(&mut steps);
-        Reply::Operation(Described { first, steps: count, part, reads, text })
+        Reply::Operation(Described { first, steps: count, part, reads, repeats, text })
     }
 }
 

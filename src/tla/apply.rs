@@ -24,9 +24,7 @@ impl<'a> Lowering<'a> {
         for (name, args) in path.instances {
             inside = self.instance(name, args, &inside, (scope, primed, path.place))?;
         }
-        let replaced = self.globals.replaced.get(path.name).cloned();
-        let found = find(&inside, replaced.as_deref().unwrap_or(path.name));
-        let Some((of, named)) = found else {
+        let Some((of, named)) = self.find(path, &inside) else {
             return self.standard(path, args, (scope, &inside), primed);
         };
         match named {
@@ -43,6 +41,17 @@ impl<'a> Lowering<'a> {
                 self.problem(scope, path.place, format!("{} takes no arguments", path.name))
             }
             named => self.name(path, named, scope, primed),
+        }
+    }
+
+    /// What a name stands for, or the one that the configuration puts in its place: not inside of
+    /// instances, as TLC has it.
+    fn find(&self, path: Path<'a>, scope: &Names<'a>) -> Option<(Names<'a>, Named<'a>)> {
+        let found = find(scope, path.name);
+        let is_instance = found.as_ref().is_some_and(|(of, _)| of.is_instance);
+        match self.globals.replaced.get(path.name).filter(|_| !is_instance) {
+            Some(other) => find(scope, other).or_else(|| find(&self.root()?, other)),
+            None => found,
         }
     }
 

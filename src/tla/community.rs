@@ -29,6 +29,15 @@ pub static OPERATORS: &[Operator] = &[
     }),
     of("SequencesExt", "Contains", 2, |a| is(has(a[0].items()?, &a[1])?)),
     of("SequencesExt", "IsPrefix", 2, |a| is(a[1].items()?.starts_with(a[0].items()?))),
+    of("SequencesExt", "IsStrictPrefix", 2, |a| {
+        let (one, other) = (a[0].items()?, a[1].items()?);
+        is(one.len() < other.len() && other.starts_with(one))
+    }),
+    of("SequencesExt", "SeqOf", 2, |a| {
+        let of = |length: i64| tuples(&a[0], length)?.elements();
+        Value::set((0..=a[1].int()?).map(of).collect::<Result<Vec<_>>>()?.concat())
+    }),
+    of("SequencesExt", "TupleOf", 2, |a| tuples(&a[0], a[1].int()?)),
     of("SequencesExt", "IsSuffix", 2, |a| is(a[1].items()?.ends_with(a[0].items()?))),
     of("SequencesExt", "Remove", 2, |a| {
         let mut items = a[0].items()?.to_vec();
@@ -138,6 +147,11 @@ pub static HIGHER_ORDER: &[HigherOrder] = &[
         Ok(Value::Int(0))
     }),
 ];
+
+/// All sequences of so many elements of a set.
+fn tuples(of: &Value, length: i64) -> Result<Value> {
+    Ok(Value::Described(Arc::new(Described::Functions(Value::Range(1, length), of.clone()))))
+}
 
 fn sum(of: Vec<Value>) -> Result<Value> {
     let add = |sum: i64, number: &Value| match sum.checked_add(number.int()?) {

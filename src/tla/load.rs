@@ -116,7 +116,7 @@ pub fn scope<'a>(
             (None, _) => add_standard(name, &mut standard),
         }
     }
-    let own = Scope::of_module((parent, number), extends, standard);
+    let own = Scope::of_module((parent, number, with.is_some()), extends, standard);
     let mut recursive = Vec::new();
     for unit in &module.units {
         match unit {

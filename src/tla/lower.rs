@@ -61,6 +61,11 @@ impl<'a> Lowering<'a> {
         Ok(scope)
     }
 
+    /// The scope of the specification itself.
+    pub fn root(&self) -> Option<Names<'a>> {
+        self.opened.get(&std::ptr::from_ref(self.loaded.first()?)).cloned()
+    }
+
     /// The scope of an instance's module.
     pub fn open(&mut self, instance: &'a Instance, scope: &Names<'a>) -> Result<Names<'a>> {
         let key = (std::ptr::from_ref(instance), Rc::as_ptr(scope));

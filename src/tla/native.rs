@@ -50,6 +50,7 @@ pub const MODULES: [&str; 11] = [
 pub fn extended(module: &str) -> &'static [&'static str] {
     match module {
         "Integers" => &["Naturals"],
+        "FiniteSetsExt" => &["Folds", "Functions"],
         _ => &[],
     }
 }

@@ -21,6 +21,8 @@ pub struct Scope<'a> {
     names: RefCell<HashMap<&'a str, Named<'a>>>,
     /// The number of the module.
     pub module: u16,
+    /// It is that of an instance of a module.
+    pub is_instance: bool,
     /// The first slot that is free here.
     pub level: u32,
 }
@@ -80,13 +82,13 @@ pub struct Path<'a> {
 impl<'a> Scope<'a> {
     /// The scope of a module, or of an instance of one.
     pub fn of_module(
-        (parent, module): (Option<Names<'a>>, u16),
+        (parent, module, is_instance): (Option<Names<'a>>, u16, bool),
         extends: Vec<Names<'a>>,
         standard: Vec<&'static str>,
     ) -> Names<'a> {
         let level = parent.as_ref().map_or(0, |parent| parent.level);
         let (standard, names) = (RefCell::new(standard), RefCell::default());
-        Rc::new(Scope { parent, extends, standard, names, module, level })
+        Rc::new(Scope { parent, extends, standard, names, module, is_instance, level })
     }
 
     /// Names inside of `parent`, of which there are none yet.
@@ -97,6 +99,7 @@ impl<'a> Scope<'a> {
             standard: RefCell::default(),
             names: RefCell::default(),
             module: parent.module,
+            is_instance: parent.is_instance,
             level,
         })
     }

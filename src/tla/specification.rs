@@ -1,6 +1,6 @@
 //! A specification that was read: how it begins, and what each of its actions leads to.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub struct Specification {
     compiled: Compiled,
     init: Expression,
     /// By name; those that cannot be evaluated with the reason.
-    actions: BTreeMap<String, Result<Action>>,
+    actions: BTreeMap<String, Result<Arc<Action>>>,
     /// The lines of each module.
     lines: Vec<Vec<String>>,
 }
@@ -113,7 +113,7 @@ impl Specification {
         for (of, inside) in definitions(modules, &mut lowering)? {
             let action = action(&mut lowering, of, &inside);
             if action.as_ref().map_or(true, |action| action.of.ir.reads_next()) {
-                actions.entry(of.name.clone()).or_insert(action);
+                actions.entry(of.name.clone()).or_insert(action.map(Arc::new));
             }
         }
         let variables = std::mem::take(&mut lowering.globals.variables);
@@ -128,7 +128,7 @@ impl Specification {
     }
 
     /// An action of this name, if there is one; an error where it cannot be evaluated.
-    pub fn action(&self, name: &str) -> Option<&Result<Action>> {
+    pub fn action(&self, name: &str) -> Option<&Result<Arc<Action>>> {
         self.actions.get(name)
     }
 
@@ -186,15 +186,17 @@ impl Specification {
     }
 
     fn steps_of(&self, machine: &mut Machine, ir: &Ir, what: &str) -> Result<Vec<Step>> {
-        let (mut steps, mut seen) = (Vec::new(), HashSet::new());
+        let mut steps: Vec<Step> = Vec::new();
         machine.act(ir, &mut |machine| {
             if let Some(at) = machine.next.iter().position(Option::is_none) {
                 return fail(format!("nothing says what {} is in {what}", self.variables[at]));
             }
             let next: State = machine.next.iter().flatten().cloned().collect();
             let answer = machine.free.and_then(|slot| machine.frame[slot as usize].clone());
-            if seen.insert((next.clone(), answer.clone())) {
-                steps.push(Step { next, answer });
+            let step = Step { next, answer };
+            // There are few, mostly one.
+            if !steps.contains(&step) {
+                steps.push(step);
             }
             Ok(true)
         })?;

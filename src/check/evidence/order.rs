@@ -243,7 +243,13 @@ impl<'a, M: Model<Call<'a>>> DepthFirst<'_, 'a, M> {
         let place = &mut places[thread];
         let at = place.index as usize;
         let operation = &self.threads[thread][at];
-        place.done.insert(step);
+        let repeats = |step: usize| self.object.repeats(&operation.steps[step].call);
+        if !repeats(step) {
+            place.done.insert(step);
+        }
+        if let Some(before) = operation.steps[step].before.filter(|before| repeats(*before)) {
+            place.done.insert(before);
+        }
         if place.done.len() == operation.steps.len() {
             *place = ThreadPosition { index: place.index + 1, done: Places::EMPTY };
         }
@@ -275,7 +281,10 @@ impl<'a, M: Model<Call<'a>>> DepthFirst<'_, 'a, M> {
         let (mut left, mut next) = (Vec::new(), Vec::new());
         for (thread, done, operation) in open().filter(|(_, _, next)| next.start <= due.end) {
             for (at, step) in operation.steps.iter().enumerate() {
-                if done.contains(at) || step.before.is_some_and(|before| !done.contains(before)) {
+                let must_come = |before: &usize| {
+                    !done.contains(*before) && !self.object.repeats(&operation.steps[*before].call)
+                };
+                if done.contains(at) || step.before.as_ref().is_some_and(must_come) {
                     continue;
                 }
                 self.object.step(&choices.state, &step.call, &mut next);

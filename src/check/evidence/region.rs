@@ -216,8 +216,10 @@ impl<'a, S: Clone + Eq + std::hash::Hash> Past<'a, S> {
             return Err(NotShown::TooManySteps);
         }
         let graph = Graph { nodes: Vec::new(), roots: Vec::new(), found: None, stopped: false };
-        let reached = HashMap::new();
-        let mut explorer = Explorer { object, steps: &self.steps, goes_on, graph, reached };
+        let (reached, steps) = (HashMap::new(), &self.steps[..]);
+        let all = steps.iter().enumerate();
+        let repeats = all.map(|(at, step)| u64::from(object.repeats(&step.call)) << at).sum();
+        let mut explorer = Explorer { object, steps, repeats, goes_on, graph, reached };
         for configuration in &self.frontier.configurations {
             let places = self.places.iter().enumerate();
             let has = |place: &usize| configuration.done.contains(*place);
@@ -264,6 +266,8 @@ impl<S> Graph<S> {
 struct Explorer<'w, 'a, M: Model<Call<'a>>, F> {
     object: &'w M,
     steps: &'w [NearStep<'a>],
+    /// Those that take effect any number of times, until the step after them does.
+    repeats: u64,
     goes_on: F,
     graph: Graph<M::State>,
     reached: HashMap<(u64, M::State), usize>,
@@ -298,7 +302,9 @@ impl<'a, M: Model<Call<'a>>, F: FnMut(&M::State) -> bool> Explorer<'_, 'a, M, F>
         let mut next = Vec::new();
         for at in (0..self.steps.len()).filter(left) {
             let step = &self.steps[at];
-            if step.start > due || step.before.is_some_and(|before| done >> before & 1 == 0) {
+            let before = step.before.map_or(0, |before| 1u64 << before);
+            let ended = before & self.repeats;
+            if step.start > due || before & !done & !self.repeats != 0 {
                 continue;
             }
             self.object.step(state, &step.call, &mut next);
@@ -306,7 +312,7 @@ impl<'a, M: Model<Call<'a>>, F: FnMut(&M::State) -> bool> Explorer<'_, 'a, M, F>
                 self.graph.nodes[node].tries.push((at, None));
             }
             for after in std::mem::take(&mut next) {
-                let done = done | 1 << at;
+                let done = done | ended | (1 << at & !self.repeats);
                 let known = self.reached.get(&(done, after.clone())).copied();
                 let to = known.unwrap_or_else(|| self.node(done, &after, Some((node, at))));
                 self.graph.nodes[node].tries.push((at, Some(to)));

@@ -47,12 +47,26 @@ struct OpenStep<O> {
     /// The place of the step of the same call that must take effect before.
     before: Option<usize>,
     reads: bool,
+    /// It takes effect any number of times, until the step after it does.
+    repeats: bool,
+    /// The place of the step before it, which repeats until it takes effect.
+    ends: Option<usize>,
 }
 
 impl<O> OpenStep<O> {
     /// Whether the step before it has taken effect.
     fn may_follow<const WORDS: usize>(&self, done: Places<WORDS>) -> bool {
-        self.before.is_none_or(|place| done.contains(place))
+        self.ends.is_some() || self.before.is_none_or(|place| done.contains(place))
+    }
+
+    /// What has taken effect once this one at `place` does, too.
+    fn take_effect<const WORDS: usize>(&self, place: usize, done: &mut Places<WORDS>) {
+        if !self.repeats {
+            done.insert(place);
+        }
+        if let Some(ended) = self.ends {
+            done.insert(ended);
+        }
     }
 }
 
@@ -203,8 +217,10 @@ impl<'l, O: Debug, M: Model<O>, const WORDS: usize> Search<'l, O, M, WORDS> {
         before: Option<usize>,
     ) -> Result<usize, Exhausted> {
         let place = frontier.used.first_free().ok_or(Exhausted::Open(WORDS * WORD))?;
-        let reads = self.model.reads(&operation);
-        let open = OpenStep { operation, before, reads };
+        let repeats = self.model.repeats(&operation);
+        let ends = before.filter(|before| frontier.open[*before].repeats);
+        let reads = !repeats && ends.is_none() && self.model.reads(&operation);
+        let open = OpenStep { operation, before, reads, repeats, ends };
         frontier.used.insert(place);
         if reads {
             for configuration in &mut frontier.configurations {
@@ -342,7 +358,7 @@ impl<'l, O: Debug, M: Model<O>, const WORDS: usize> Search<'l, O, M, WORDS> {
                 self.model.step(&from.state, &open.operation, &mut states);
                 for state in states.drain(..) {
                     let mut to = Configuration { done: from.done, state };
-                    to.done.insert(place);
+                    open.take_effect(place, &mut to.done);
                     frontier.read(self.model, &mut to, &mut self.next);
                     self.sort_in(frontier, to, returning, &goal);
                 }

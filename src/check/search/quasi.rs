@@ -160,6 +160,10 @@ impl<'a, M: Model<Call<'a>>> Model<Call<'a>> for Behind<'_, M> {
         if to.left.len() > self.factor { self.take(&to, next) } else { next.push(to) }
     }
 
+    fn repeats(&self, step: &Call<'a>) -> bool {
+        self.object.repeats(step)
+    }
+
     /// Whether the object can take all that are left, and may then be left so.
     fn is_empty(&self, at: &Self::State) -> bool {
         if at.left.is_empty() {
