@@ -108,6 +108,7 @@ impl Specification {
         let globals = Globals { constants, replaced, ..Globals::default() };
         let mut lowering = Lowering::new(modules, globals);
         let scope = lowering.module(&modules[0])?;
+        assumed(&mut lowering, &scope, &modules[0])?;
         let init = initial(&mut lowering, &scope, config, modules)?;
         let mut actions = BTreeMap::new();
         for (of, inside) in definitions(modules, &mut lowering)? {
@@ -210,6 +211,18 @@ fn compiled(lowering: Lowering) -> Compiled {
     let routines = lowering.routines.into_iter();
     let routines = routines.map(|of| of.unwrap_or_else(|| none(String::new()))).collect();
     Compiled { modules: lowering.modules, routines }
+}
+
+/// An error if an assumption is false. One that cannot be evaluated here says nothing.
+fn assumed<'a>(lowering: &mut Lowering<'a>, scope: &Names<'a>, module: &'a Module) -> Result<()> {
+    for unit in &module.units {
+        if let Unit::Assume(node) = unit
+            && let Ok(Ir::Value(Value::Bool(false))) = lowering.node(node, scope, false)
+        {
+            return lowering.problem(scope, node.place, "this assumption is false");
+        }
+    }
+    Ok(())
 }
 
 /// How it begins. Its variables count as primed: their first values are what comes next.

@@ -109,6 +109,8 @@ fn what_is_wrong_with_a_specification_is_said() {
     refused("Init == q = <<>>", "Begin == q = <<>>", &["Init is not defined"]);
     refused("Sequences\nCONSTANT Empty", "Sequences", &["Queue.tla:11:", "Empty is not defined"]);
     refused("q # <<>>\n", "Len(q) # N\n", &["N is not defined"]);
+    let assumes = "ASSUME \\A n \\in {Empty} : n # Empty\nVARIABLE q";
+    refused("VARIABLE q", assumes, &["Queue.tla:4:", "this assumption is false"]);
     refused("Enqueue(value) ==", "Put(value) ==", &["no action Enqueue for enqueue"]);
     refused("Dequeue(result)", "Dequeue(a, result)", &["needs one for each argument"]);
     // With nothing inside it cannot be evaluated.
