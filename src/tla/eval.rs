@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::ir::{Binding, Change, Ir, Routine, Spot};
 use super::problem::{Problem, Result, fail};
@@ -13,6 +13,8 @@ use super::value::{Value, equal};
 const CALLS_MAX: u32 = 10_000;
 
 pub type Values = SmallVec<[Value; 4]>;
+/// What is bound in slots, or said of variables.
+pub type Frame = SmallVec<[Option<Value>; 8]>;
 
 /// What all expressions of a specification share.
 #[derive(Debug, Default)]
@@ -26,8 +28,8 @@ pub struct Machine<'s> {
     pub of: &'s Compiled,
     pub now: &'s [Value],
     /// By variable; none where it is not said yet.
-    pub next: Vec<Option<Value>>,
-    pub frame: Vec<Option<Value>>,
+    pub next: Frame,
+    pub frame: Frame,
     pub calls: u32,
     /// How many conjuncts of the action were true so far.
     pub passed: u32,
@@ -49,8 +51,8 @@ impl<'s> Machine<'s> {
         Machine {
             of,
             now,
-            next: vec![None; now.len()],
-            frame: vec![None; slots as usize],
+            next: smallvec![None; now.len()],
+            frame: smallvec![None; slots as usize],
             calls: 0,
             passed: 0,
             blocked: None,
@@ -59,12 +61,11 @@ impl<'s> Machine<'s> {
     }
 
     /// Says where a problem is.
-    pub fn located(&self, spot: Spot) -> impl Fn(Problem) -> Problem + use<> {
-        let is_known = spot != Spot::default();
-        let module = self.of.modules.get(spot.module as usize).filter(|_| is_known).cloned();
-        move |problem| match &module {
-            Some(module) => problem.at(module, spot.place),
-            None => problem,
+    pub fn located(&self, spot: Spot) -> impl Fn(Problem) -> Problem + use<'s> {
+        let of = self.of;
+        move |problem| match of.modules.get(spot.module as usize) {
+            Some(module) if spot != Spot::default() => problem.at(module, spot.place),
+            _ => problem,
         }
     }
 
@@ -265,18 +266,14 @@ impl<'s> Machine<'s> {
     }
 
     /// Begins a call of a routine: gives the frame to go back to.
-    pub fn enter(
-        &mut self,
-        routine: &Routine,
-        args: &[Value],
-        spot: Spot,
-    ) -> Result<Vec<Option<Value>>> {
+    pub fn enter(&mut self, routine: &Routine, args: &[Value], spot: Spot) -> Result<Frame> {
         if self.calls == CALLS_MAX {
             let message = format!("{} calls itself more than {CALLS_MAX} times", routine.name);
             return self.failed(message, spot);
         }
         self.calls += 1;
-        let (mut frame, first) = (vec![None; routine.size as usize], routine.first as usize);
+        let (mut frame, first): (Frame, _) =
+            (smallvec![None; routine.size as usize], routine.first as usize);
         frame[..first].clone_from_slice(&self.frame[..first]);
         for (slot, value) in frame[first..].iter_mut().zip(args) {
             *slot = Some(value.clone());
@@ -284,7 +281,7 @@ impl<'s> Machine<'s> {
         Ok(std::mem::replace(&mut self.frame, frame))
     }
 
-    pub fn leave(&mut self, frame: Vec<Option<Value>>) {
+    pub fn leave(&mut self, frame: Frame) {
         self.frame = frame;
         self.calls -= 1;
     }
@@ -435,7 +432,7 @@ impl<'s> Machine<'s> {
     }
 
     fn is_enabled(&mut self, action: &Ir) -> Result<bool> {
-        let before = std::mem::replace(&mut self.next, vec![None; self.now.len()]);
+        let before = std::mem::replace(&mut self.next, smallvec![None; self.now.len()]);
         let mut found = false;
         let ended = self.act(action, &mut |_| {
             found = true;
