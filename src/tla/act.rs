@@ -60,7 +60,7 @@ impl<'s> Machine<'s> {
                 })?;
                 self.act_each((&slots, &elements), body, then)
             }
-            Ir::Call { routine, args, spot } => self.act_call((*routine, args), *spot, then),
+            Ir::Call { routine, args, spot, .. } => self.act_call((*routine, args), *spot, then),
             Ir::Equal(two, spot) => self.equal(two, *spot, then),
             Ir::In(two, spot) => match self.unsaid(&two[0]) {
                 Some(what) => {

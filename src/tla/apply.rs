@@ -49,9 +49,25 @@ impl<'a> Lowering<'a> {
     fn find(&self, path: Path<'a>, scope: &Names<'a>) -> Option<(Names<'a>, Named<'a>)> {
         let found = find(scope, path.name);
         let is_instance = found.as_ref().is_some_and(|(of, _)| of.is_instance);
-        match self.globals.replaced.get(path.name).filter(|_| !is_instance) {
-            Some(other) => find(scope, other).or_else(|| find(&self.root()?, other)),
-            None => found,
+        let is_bound = matches!(
+            found,
+            Some((
+                _,
+                Named::Local(_) | Named::Delayed { .. } | Named::Alias(_) | Named::Operator(_)
+            ))
+        );
+        if is_instance || is_bound {
+            return found;
+        }
+        if let Some(other) = self.globals.replaced.get(path.name) {
+            return find(scope, other).or_else(|| find(&self.root()?, other));
+        }
+        match (found, self.globals.constants.get(path.name)) {
+            // The configuration says what a definition is, as of `None == CHOOSE n : n \notin S`.
+            (Some((of, Named::Definition { .. })), Some(value)) => {
+                Some((of, Named::Constant(value.clone())))
+            }
+            (found, _) => found,
         }
     }
 
@@ -145,7 +161,21 @@ impl<'a> Lowering<'a> {
         if is_recursive {
             let args = args.iter().map(|arg| self.arg(arg, primed)).collect::<Result<_>>()?;
             let routine = self.routine(definition, of, primed)?;
-            return Ok(Ir::Call { routine, args, spot: self.spot(scope, place) });
+            let is_next = primed || self.reads_next(definition, of);
+            return Ok(Ir::Call { routine, is_next, args, spot: self.spot(scope, place) });
+        }
+        let key = (std::ptr::from_ref(definition), Rc::as_ptr(of));
+        if let Some(value) = self.folded.get(&key) {
+            return Ok(Ir::Value(value.clone()));
+        }
+        if args.is_empty() {
+            let inside = Scope::inside(of, self.next);
+            let body = self.node(&definition.body, &inside, primed)?;
+            if let Ir::Value(value) = &body {
+                self.folded.insert(key, value.clone());
+                self.kept.push(of.clone());
+            }
+            return Ok(body);
         }
         let inside = Scope::inside(of, self.next);
         let slots = self.bind(&definition.params, args, &inside, (scope, primed, place))?;
@@ -262,6 +292,48 @@ impl<'a> Lowering<'a> {
         Ok(number)
     }
 
+    /// Whether what a definition says may depend on the next state, when it is not primed itself.
+    fn reads_next(&mut self, of: &'a Definition, scope: &Names<'a>) -> bool {
+        let key = (std::ptr::from_ref(of), Rc::as_ptr(scope));
+        if let Some(known) = self.primed.get(&key) {
+            return *known;
+        }
+        self.kept.push(scope.clone());
+        // Unless something else says so, when it calls itself.
+        self.primed.insert(key, false);
+        let is_next = self.names_next(&of.body, scope);
+        if is_next {
+            // What calls it, and is called by it, took it for something else.
+            self.primed.retain(|_, is_next| *is_next);
+        }
+        self.primed.insert(key, is_next);
+        is_next
+    }
+
+    fn names_next(&mut self, node: &'a Node, scope: &Names<'a>) -> bool {
+        let mut parts = Vec::new();
+        node.each(&mut |part| parts.push(&part.of));
+        parts.into_iter().any(|part| match part {
+            Expr::Action { .. } | Expr::Fairness { .. } => true,
+            Expr::Apply { instances, .. } if !instances.is_empty() => true,
+            Expr::Apply { name, .. } => {
+                if ["'", "UNCHANGED", "ENABLED"].contains(&&**name) {
+                    return true;
+                }
+                match find(scope, name) {
+                    Some((at, Named::Definition { of, .. })) => self.reads_next(of, &at),
+                    Some((_, Named::Delayed { ir, .. })) => ir.reads_next(),
+                    Some((_, Named::Alias(Arg::Node(node, at, is_primed)))) => {
+                        is_primed || self.names_next(node, &at)
+                    }
+                    Some((_, Named::Operator(_) | Named::Instance(_))) => true,
+                    _ => false,
+                }
+            }
+            _ => false,
+        })
+    }
+
     /// A function that is defined by `f[x \in S] == e`.
     fn function(&mut self, of: &'a Definition, scope: &Names<'a>, primed: bool) -> Result<Ir> {
         let (spot, inside) = (self.spot(scope, of.place), Scope::inside(scope, self.next));
@@ -272,7 +344,8 @@ impl<'a> Lowering<'a> {
                 let routine = self.routine(of, scope, primed)?;
                 let slots = bounds.iter().flat_map(|bound| bound.slots.iter());
                 let args = slots.map(|slot| Ir::Local(*slot)).collect();
-                Box::new(Ir::Call { routine, args, spot })
+                let is_next = primed || self.reads_next(of, scope);
+                Box::new(Ir::Call { routine, is_next, args, spot })
             }
         };
         Ok(Ir::Function { bounds, body, spot })
@@ -301,7 +374,8 @@ impl<'a> Lowering<'a> {
             let argument = || Ir::Shared { slot, of: argument.clone(), is_kept };
             let set = self.node(set, &of, primed)?;
             let routine = self.routine(definition, &of, primed)?;
-            let call = Ir::Call { routine, args: [argument()].into(), spot };
+            let is_next = primed || self.reads_next(definition, &of);
+            let call = Ir::Call { routine, is_next, args: [argument()].into(), spot };
             let fail = Ir::Fail(format!("the argument is not in the domain of {name}"), spot);
             let is_in = Ir::In(Box::new([argument(), set]), spot);
             let body = Box::new(Ir::If(Box::new([is_in, call, fail]), spot));
@@ -383,6 +457,16 @@ impl<'a> Lowering<'a> {
             ("'", [of]) => self.arg(of, true)?,
             ("UNCHANGED", [Arg::Node(node, elsewhere, _)]) => self.unchanged(node, elsewhere)?,
             ("ENABLED", [of]) => Ir::Enabled(Box::new(self.arg(of, primed)?)),
+            // The elements are not made members of a set, which would list them.
+            ("UNION", [Arg::Node(node, elsewhere, is_primed)])
+                if let Expr::Set(sets) = &node.of =>
+            {
+                let is_primed = *is_primed || primed;
+                let sets = sets.iter().map(|set| self.node(set, elsewhere, is_primed));
+                let args = sets.collect::<Result<_>>()?;
+                let of = native::named("\\cup").next().expect("the language has it");
+                Ir::Native { of, args, spot }
+            }
             ("=>", [_, _]) => Ir::Implies(self.two(args, primed)?),
             ("=", [_, _]) => Ir::Equal(self.two(args, primed)?, spot),
             ("\\in", [_, _]) => Ir::In(self.two(args, primed)?, spot),

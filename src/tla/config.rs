@@ -43,7 +43,7 @@ impl Config {
     /// # Errors
     /// What cannot be read, with its line.
     pub fn read(text: &str) -> Result<Config> {
-        let words = words(text)?;
+        let words = words(&without_comments(text))?;
         let (mut config, mut part, mut at) = (Config::default(), "", 0);
         while let Some((word, line)) = words.get(at) {
             at += 1;
@@ -74,15 +74,44 @@ impl Config {
                 Ok(end)
             }
             Some("<-") => {
-                let Some((other, _)) = words.get(at + 1) else {
+                // `name <- [Module]other`: the module is where the name is replaced.
+                let is_open = words.get(at + 1).is_some_and(|(word, _)| word == "[");
+                let at = if is_open { at + 4 } else { at + 1 };
+                let Some((other, _)) = words.get(at) else {
                     return fail(format!("{name} <- ...: a name is missing"));
                 };
                 self.replaced.insert(name.to_string(), other.clone());
-                Ok(at + 2)
+                Ok(at + 1)
             }
             _ => fail(format!("{name}: expected = or <- behind it")),
         }
     }
+}
+
+/// The text without what stands between `(*` and `*)`; its lines are the same.
+fn without_comments(text: &str) -> String {
+    let (mut kept, mut rest, mut open) = (String::new(), text, 0);
+    while let Some(letter) = rest.chars().next() {
+        let length = match () {
+            () if rest.starts_with("(*") => {
+                open += 1;
+                2
+            }
+            () if open == 0 && rest.starts_with("\\*") => rest.find('\n').unwrap_or(rest.len()),
+            () if open > 0 && rest.starts_with("*)") => {
+                open -= 1;
+                2
+            }
+            () => {
+                if open == 0 || letter == '\n' {
+                    kept.push(letter);
+                }
+                letter.len_utf8()
+            }
+        };
+        rest = &rest[length..];
+    }
+    kept
 }
 
 /// The words of the text with their lines, without comments.

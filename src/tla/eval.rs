@@ -129,7 +129,7 @@ impl<'s> Machine<'s> {
                     }
                 }
             }
-            Ir::Call { routine, args, spot } => {
+            Ir::Call { routine, args, spot, .. } => {
                 let (args, of) = (self.values(args)?, self.of);
                 let Some(routine) = of.routines.get(*routine as usize) else {
                     return self.failed("this is not known yet", *spot);
@@ -194,13 +194,40 @@ impl<'s> Machine<'s> {
         all.iter().map(|one| self.value(one)).collect()
     }
 
-    /// Whether the set has the element. A union need not be made for that: one part may be without
-    /// an end.
+    /// Whether the set has the element. A set that is made of others need not be listed for that:
+    /// one of these may be without an end, or large.
     fn has(&mut self, set: &Ir, element: &Value, spot: Spot) -> Result<bool> {
-        if let Ir::Native { of, args, spot } = set
-            && of.name == "\\cup"
-        {
-            return Ok(self.has(&args[0], element, *spot)? || self.has(&args[1], element, *spot)?);
+        match set {
+            Ir::Native { of, args, spot } if of.name == "\\cup" => {
+                for set in args {
+                    if self.has(set, element, *spot)? {
+                        return Ok(true);
+                    }
+                }
+                return Ok(false);
+            }
+            Ir::Native { of, args, spot } if of.name == "\\cap" => {
+                return Ok(
+                    self.has(&args[0], element, *spot)? && self.has(&args[1], element, *spot)?
+                );
+            }
+            Ir::Native { of, args, spot } if of.name == "\\" => {
+                return Ok(
+                    self.has(&args[0], element, *spot)? && !self.has(&args[1], element, *spot)?
+                );
+            }
+            Ir::Filter { bound, body, spot } => {
+                if !self.has(&bound.set, element, *spot)? {
+                    return Ok(false);
+                }
+                self.bind(bound, element).map_err(self.located(*spot))?;
+                return self.bool(body);
+            }
+            Ir::Let { slots, body } => {
+                self.forget(slots);
+                return self.has(body, element, spot);
+            }
+            _ => {}
         }
         self.value(set)?.contains(element).map_err(self.located(spot))
     }
@@ -293,14 +320,28 @@ impl<'s> Machine<'s> {
         spot: Spot,
         look: &mut dyn FnMut(&mut Machine<'s>) -> Result<bool>,
     ) -> Result<bool> {
-        let Some((first, rest)) = bounds.split_first() else { return look(self) };
-        let set = self.value(&first.set)?;
+        // No set depends on what is bound beside it.
+        let sets = bounds.iter().map(|bound| self.value(&bound.set)).collect::<Result<Values>>()?;
+        self.each_of(bounds, &sets, spot, look)
+    }
+
+    fn each_of(
+        &mut self,
+        bounds: &[Binding],
+        sets: &[Value],
+        spot: Spot,
+        look: &mut dyn FnMut(&mut Machine<'s>) -> Result<bool>,
+    ) -> Result<bool> {
+        let (Some((first, rest)), Some((set, sets))) = (bounds.split_first(), sets.split_first())
+        else {
+            return look(self);
+        };
         let mut one = |machine: &mut Machine<'s>, element: &Value| {
             machine.bind(first, element).map_err(machine.located(spot))?;
-            machine.each(rest, spot, look)
+            machine.each_of(rest, sets, spot, look)
         };
         if let Value::Range(from, to) = set {
-            for number in from..=to {
+            for number in *from..=*to {
                 if !one(self, &Value::Int(number))? {
                     return Ok(false);
                 }
@@ -308,7 +349,7 @@ impl<'s> Machine<'s> {
             return Ok(true);
         }
         let listed;
-        let elements = match &set {
+        let elements = match set {
             Value::Set(elements) => &elements[..],
             other => {
                 listed = other.elements().map_err(self.located(spot))?;

@@ -96,6 +96,8 @@ pub enum Ir {
     },
     Call {
         routine: u32,
+        /// Whether what the routine does itself may depend on the next state.
+        is_next: bool,
         args: Box<[Ir]>,
         spot: Spot,
     },
@@ -145,8 +147,7 @@ impl Ir {
     /// Whether it may depend on the next state.
     pub fn reads_next(&self) -> bool {
         match self {
-            // What a routine reads is not looked for.
-            Ir::Next(_) | Ir::Enabled(_) | Ir::Call { .. } => true,
+            Ir::Next(_) | Ir::Enabled(_) | Ir::Call { is_next: true, .. } => true,
             Ir::Shared { of, .. } => of.reads_next(),
             _ => self.parts().into_iter().any(Ir::reads_next),
         }

@@ -25,6 +25,10 @@ pub struct Lowering<'a> {
     pub routines: Vec<Option<Routine>>,
     /// Routines, by definition, where that stands, and whether it is primed.
     pub known: HashMap<(*const Definition, *const Scope<'a>, bool), u32>,
+    /// The values of definitions that are the same everywhere, by definition and where it stands.
+    pub folded: HashMap<(*const Definition, *const Scope<'a>), Value>,
+    /// Whether definitions may depend on the next state, by definition and where it stands.
+    pub primed: HashMap<(*const Definition, *const Scope<'a>), bool>,
     /// The scopes of instances, by instance and where it stands.
     instances: HashMap<(*const Instance, *const Scope<'a>), Names<'a>>,
     opened: HashMap<*const Module, Names<'a>>,
@@ -43,6 +47,8 @@ impl<'a> Lowering<'a> {
             globals,
             routines: Vec::new(),
             known: HashMap::new(),
+            folded: HashMap::new(),
+            primed: HashMap::new(),
             instances: HashMap::new(),
             opened: HashMap::new(),
             kept: Vec::new(),
@@ -86,7 +92,7 @@ impl<'a> Lowering<'a> {
         }
         let of = self.open(instance, scope)?;
         scope.standard.borrow_mut().extend(of.standard.borrow().iter());
-        of.own().into_iter().for_each(|name| scope.bind(name, Named::Same(of.clone())));
+        of.defined().into_iter().for_each(|name| scope.bind(name, Named::Same(of.clone())));
         Ok(())
     }
 
@@ -114,12 +120,40 @@ impl<'a> Lowering<'a> {
             None => Ok(()),
             // It is defined later.
             Some((at, Named::Definition { of, .. }))
-                if at.module == scope.module && of.place > place =>
+                if at.module == scope.module
+                    && (of.place > place || self.is_inside(of, at.module, place)) =>
+            {
+                Ok(())
+            }
+            Some((at, Named::Variable(_) | Named::Same(_)))
+                if at.module == scope.module && self.is_later(name, at.module, place) =>
             {
                 Ok(())
             }
             Some(_) => self.problem(scope, place, format!("{name} is defined here already")),
         }
+    }
+
+    /// Whether a module declares this variable behind this place.
+    fn is_later(&self, name: &str, module: u16, place: Place) -> bool {
+        let Some(module) = self.loaded.get(module as usize) else { return false };
+        let is_it = |(own, at): &(String, Place)| own == name && *at > place;
+        module
+            .units
+            .iter()
+            .any(|unit| matches!(unit, Unit::Variables(all) if all.iter().any(is_it)))
+    }
+
+    /// Whether a definition is the last that begins before this place: its name is not known there.
+    fn is_inside(&self, of: &Definition, module: u16, place: Place) -> bool {
+        let Some(module) = self.loaded.get(module as usize) else { return false };
+        let begins = |unit: &Unit| match unit {
+            Unit::Definition(of) => Some(of.place),
+            Unit::Instance(of) => Some(of.place),
+            _ => None,
+        };
+        let last = module.units.iter().filter_map(begins).filter(|begin| *begin <= place).max();
+        last == Some(of.place)
     }
 
     /// An expression, which is evaluated here if it is the same everywhere.

@@ -46,6 +46,16 @@ pub const MODULES: [&str; 11] = [
     "TLCExt",
 ];
 
+/// Modules that are about proofs: nothing in them is evaluated.
+pub const OF_PROOFS: [&str; 6] = [
+    "TLAPS",
+    "FiniteSetTheorems",
+    "FunctionTheorems",
+    "NaturalsInduction",
+    "SequenceTheorems",
+    "WellFoundedInduction",
+];
+
 /// What these extend themselves.
 pub fn extended(module: &str) -> &'static [&'static str] {
     match module {

@@ -46,6 +46,8 @@ pub enum Named<'a> {
     Alias(Arg<'a>),
     /// What this name stands for elsewhere.
     Same(Names<'a>),
+    /// A constant or a variable of an instance's module: what its name stands for elsewhere.
+    Given(Names<'a>),
     Definition {
         of: &'a Definition,
         is_recursive: bool,
@@ -108,9 +110,17 @@ impl<'a> Scope<'a> {
         self.names.borrow_mut().insert(name, to);
     }
 
-    /// All names of this scope itself.
-    pub fn own(&self) -> Vec<&'a str> {
-        self.names.borrow().keys().copied().collect()
+    /// The names that an instance of this module makes known: what it defines itself, or extends.
+    pub fn defined(&self) -> Vec<&'a str> {
+        let is_defined = |named: &Named| match named {
+            Named::Definition { of, .. } => !of.is_local,
+            Named::Instance(of) => !of.is_local,
+            Named::Same(_) | Named::Module(_) => true,
+            _ => false,
+        };
+        let names = self.names.borrow();
+        let own = names.iter().filter(|(_, named)| is_defined(named)).map(|(name, _)| *name);
+        own.chain(self.extends.iter().flat_map(|module| module.defined())).collect()
     }
 
     fn get(&self, name: &str) -> Option<Named<'a>> {
@@ -123,7 +133,9 @@ pub fn find<'a>(scope: &Names<'a>, name: &str) -> Option<(Names<'a>, Named<'a>)>
     let mut at = Some(scope);
     while let Some(scope) = at {
         match scope.get(name) {
-            Some(Named::Same(elsewhere)) => return find(&elsewhere, name),
+            Some(Named::Same(elsewhere) | Named::Given(elsewhere)) => {
+                return find(&elsewhere, name);
+            }
             Some(named) => return Some((scope.clone(), named)),
             None => {}
         }
@@ -140,7 +152,7 @@ fn exported<'a>(module: &Names<'a>, name: &str) -> Option<(Names<'a>, Named<'a>)
     match module.get(name) {
         Some(Named::Definition { of, .. }) if of.is_local => None,
         Some(Named::Instance(of)) if of.is_local => None,
-        Some(Named::Same(elsewhere)) => find(&elsewhere, name),
+        Some(Named::Same(elsewhere) | Named::Given(elsewhere)) => find(&elsewhere, name),
         Some(named) => Some((module.clone(), named)),
         None => module.extends.iter().find_map(|module| exported(module, name)),
     }

@@ -18,6 +18,10 @@ pub enum Described {
     Functions(Value, Value),
     /// `Seq(S)`.
     Sequences(Value),
+    /// `S \cup T`, or UNION of a set of sets, one of which is without an end.
+    Union(Vec<Value>),
+    /// `S \ T`, of which S is without an end.
+    Difference(Value, Value),
     /// `S \X T`.
     Product(Vec<Value>),
     /// `[a : S, b : T]`, by the names of the fields.
@@ -41,9 +45,30 @@ impl Value {
         }
     }
 
+    /// Whether a set is without an end, by its form.
+    pub fn is_endless(&self) -> bool {
+        let Value::Described(of) = self else { return false };
+        match &**of {
+            Described::Naturals | Described::Integers | Described::Texts => true,
+            Described::Sequences(of) => !matches!(of, Value::Set(of) if of.is_empty()),
+            Described::Subsets(of) | Described::Difference(of, _) => of.is_endless(),
+            Described::Functions(domain, range) => domain.is_endless() || range.is_endless(),
+            Described::Product(sets) | Described::Union(sets) => sets.iter().any(Value::is_endless),
+            Described::Records(fields) => fields.iter().any(|(_, set)| set.is_endless()),
+        }
+    }
+
     /// Whether the set has this element.
     pub fn contains(&self, element: &Value) -> Result<bool> {
+        let is_model = matches!(element, Value::Model(_));
         match self {
+            // A model value is in no set that is not listed.
+            Value::Range(..) if is_model => Ok(false),
+            Value::Described(of)
+                if is_model && !matches!(**of, Described::Union(_) | Described::Difference(..)) =>
+            {
+                Ok(false)
+            }
             Value::Set(elements) => {
                 if let Some(first) = elements.first() {
                     comparable(element, first)?;
@@ -81,10 +106,15 @@ impl Described {
             Described::Naturals
             | Described::Integers
             | Described::Texts
-            | Described::Sequences(_) => {
+            | Described::Sequences(_)
+            | Described::Difference(..) => {
                 return fail(format!("{self} has no end: its elements cannot be listed"));
             }
             Described::Subsets(of) => subsets(&of.elements()?)?,
+            Described::Union(sets) => {
+                let all = sets.iter().map(Value::elements).collect::<Result<Vec<_>>>()?;
+                return Value::set(all.concat())?.elements();
+            }
             Described::Product(sets) => {
                 let each = sets.iter().map(Value::elements).collect::<Result<Vec<_>>>()?;
                 let all = choices(&each)?;
@@ -113,6 +143,17 @@ impl Described {
                 other => other.no("a string"),
             },
             Described::Subsets(of) => element.is_subset(of),
+            Described::Difference(set, less) => {
+                Ok(set.contains(element)? && !less.contains(element)?)
+            }
+            Described::Union(sets) => {
+                for set in sets {
+                    if set.contains(element)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
             Described::Sequences(of) => all_in(element.items()?, |_| of),
             Described::Product(sets) => {
                 let items = element.items()?;
@@ -192,6 +233,10 @@ impl fmt::Display for Described {
             Described::Subsets(of) => write!(f, "SUBSET {of}"),
             Described::Functions(domain, range) => write!(f, "[{domain} -> {range}]"),
             Described::Sequences(of) => write!(f, "Seq({of})"),
+            Described::Difference(set, less) => write!(f, "{set} \\ {less}"),
+            Described::Union(sets) => {
+                list(f, ["", " \\cup ", ""], sets, |f, set| write!(f, "{set}"))
+            }
             Described::Product(sets) => {
                 list(f, ["", " \\X ", ""], sets, |f, set| write!(f, "{set}"))
             }

@@ -1,6 +1,6 @@
 //! A specification that was read: how it begins, and what each of its actions leads to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,6 +17,9 @@ use super::value::Value;
 
 /// The values of the variables, in the order of their declarations.
 pub type State = Arc<[Value]>;
+
+/// So many steps are compared with each other.
+const FEW: usize = 16;
 
 /// Values of constants, by name.
 pub type Constants = BTreeMap<String, Value>;
@@ -187,7 +190,7 @@ impl Specification {
     }
 
     fn steps_of(&self, machine: &mut Machine, ir: &Ir, what: &str) -> Result<Vec<Step>> {
-        let mut steps: Vec<Step> = Vec::new();
+        let (mut steps, mut seen) = (Vec::<Step>::new(), HashSet::new());
         machine.act(ir, &mut |machine| {
             if let Some(at) = machine.next.iter().position(Option::is_none) {
                 return fail(format!("nothing says what {} is in {what}", self.variables[at]));
@@ -195,8 +198,16 @@ impl Specification {
             let next: State = machine.next.iter().flatten().cloned().collect();
             let answer = machine.free.and_then(|slot| machine.frame[slot as usize].clone());
             let step = Step { next, answer };
-            // There are few, mostly one.
-            if !steps.contains(&step) {
+            // There are few, mostly one; of first states there can be many.
+            let is_new = match steps.len() {
+                0..FEW => !steps.contains(&step),
+                FEW => {
+                    seen.extend(steps.iter().map(|of| (of.next.clone(), of.answer.clone())));
+                    seen.insert((step.next.clone(), step.answer.clone()))
+                }
+                _ => seen.insert((step.next.clone(), step.answer.clone())),
+            };
+            if is_new {
                 steps.push(step);
             }
             Ok(true)
@@ -243,24 +254,79 @@ fn initial<'a>(
     let Some((definition, of)) = definition else {
         return fail(format!("module {} does not define {}", modules[0].name, names[0]));
     };
-    let ir = lowering.node(first_conjunct(&definition.body), &of, true)?;
-    Ok(Expression { ir, slots: lowering.next })
+    let mut first = Vec::new();
+    begins(lowering, &definition.body, &of, &mut first)?;
+    Ok(Expression { ir: Ir::And(first.into()), slots: lowering.next })
 }
 
-/// Of `Init /\ [][Next]_vars /\ ...` the first; of a predicate all.
-fn first_conjunct(node: &Node) -> &Node {
-    let mut is_temporal = false;
+/// Adds what a formula says of the first state: all its conjuncts that are not about behaviours.
+fn begins<'a>(
+    lowering: &mut Lowering<'a>,
+    node: &'a Node,
+    scope: &Names<'a>,
+    first: &mut Vec<Ir>,
+) -> Result<()> {
+    match &node.of {
+        Expr::And(all) => {
+            return all.iter().try_for_each(|one| begins(lowering, one, scope, first));
+        }
+        Expr::Labelled { body, .. } => return begins(lowering, body, scope, first),
+        Expr::Apply { instances, name, args } if instances.is_empty() && args.is_empty() => {
+            if let Some((of, Named::Definition { of: definition, .. })) = find(scope, name)
+                && is_temporal(&definition.body, &of, 0)
+            {
+                return begins(lowering, &definition.body, &of, first);
+            }
+        }
+        _ => {}
+    }
+    if !is_temporal(node, scope, 0) {
+        first.push(lowering.node(node, scope, true)?);
+    }
+    Ok(())
+}
+
+/// Whether a formula, or what it names, is about behaviours.
+fn is_temporal(node: &Node, scope: &Names, depth: u32) -> bool {
+    let mut is = false;
     node.each(&mut |part| {
-        is_temporal |= match &part.of {
-            Expr::Apply { name, .. } => name == "[]",
+        is |= match &part.of {
             Expr::Fairness { .. } | Expr::Action { .. } => true,
+            Expr::Apply { name, .. } if ["[]", "<>", "~>", "-+->"].contains(&&**name) => true,
+            Expr::Apply { instances, name, .. } if instances.is_empty() && depth < 16 => {
+                match find(scope, name) {
+                    Some((of, Named::Definition { of: definition, is_recursive: false })) => {
+                        is_temporal(&definition.body, &of, depth + 1)
+                    }
+                    _ => false,
+                }
+            }
             _ => false,
         };
     });
-    match &node.of {
-        Expr::And(all) if is_temporal => &all[0],
-        _ => node,
+    is
+}
+
+/// Adds the definitions of a module, and of those of which it has instances without a name.
+fn defined<'a>(
+    modules: &'a [Module],
+    lowering: &mut Lowering<'a>,
+    (module, scope): (&'a Module, &Names<'a>),
+    all: &mut Vec<(&'a Definition, Names<'a>)>,
+) -> Result<()> {
+    for unit in &module.units {
+        match unit {
+            Unit::Definition(of) if of.domain.is_empty() => all.push((of, scope.clone())),
+            Unit::Instance(of) if of.name.is_none() => {
+                if let Some(module) = modules.iter().find(|module| module.name == of.module) {
+                    let scope = lowering.open(of, scope)?;
+                    defined(modules, lowering, (module, &scope), all)?;
+                }
+            }
+            _ => {}
+        }
     }
+    Ok(())
 }
 
 /// The definitions of the specification and of the modules that it extends, with their scopes.
@@ -279,10 +345,7 @@ fn definitions<'a>(
             let is_new = |more: &&Module| extended.iter().all(|known| !std::ptr::eq(*known, *more));
             extended.extend(more.filter(is_new));
         }
-        all.extend(module.units.iter().filter_map(|unit| match unit {
-            Unit::Definition(of) if of.domain.is_empty() => Some((of, scope.clone())),
-            _ => None,
-        }));
+        defined(modules, lowering, (module, &scope), &mut all)?;
     }
     Ok(all)
 }

@@ -13,13 +13,13 @@ pub static OPERATORS: &[Operator] = &[
     of("", "#", 2, |a| is(!equal(&a[0], &a[1])?)),
     of("", "\\notin", 2, |a| is(!a[1].contains(&a[0])?)),
     of("", "\\subseteq", 2, |a| is(a[0].is_subset(&a[1])?)),
-    of("", "\\cup", 2, |a| Value::set([a[0].elements()?, a[1].elements()?].concat())),
+    of("", "\\cup", 2, |a| union(a.to_vec())),
     of("", "\\cap", 2, |a| filter(&a[0], |element| a[1].contains(element))),
-    of("", "\\", 2, |a| filter(&a[0], |element| Ok(!a[1].contains(element)?))),
-    of("", "UNION", 1, |a| {
-        let sets = a[0].elements()?;
-        Value::set(sets.iter().map(Value::elements).collect::<Result<Vec<_>>>()?.concat())
+    of("", "\\", 2, |a| match a[0].is_endless() {
+        true => described(a, Described::Difference(a[0].clone(), a[1].clone())),
+        false => filter(&a[0], |element| Ok(!a[1].contains(element)?)),
     }),
+    of("", "UNION", 1, |a| union(a[0].elements()?)),
     of("", "SUBSET", 1, |a| described(a, Described::Subsets(a[0].clone()))),
     of("", "DOMAIN", 1, |a| a[0].domain()),
     of("", "BOOLEAN", 0, |_| Value::set(vec![Value::Bool(false), Value::Bool(true)])),
@@ -168,6 +168,17 @@ pub static OPERATORS: &[Operator] = &[
             .and_then(is)
     }),
 ];
+
+/// The union of these sets: listed, unless one of them is without an end.
+fn union(sets: Vec<Value>) -> Result<Value> {
+    if let Some(other) = sets.iter().find(|set| !set.is_set()) {
+        return other.no("a set");
+    }
+    if sets.iter().any(Value::is_endless) {
+        return Ok(Value::Described(Arc::new(Described::Union(sets))));
+    }
+    Value::set(sets.iter().map(Value::elements).collect::<Result<Vec<_>>>()?.concat())
+}
 
 /// A set that is described, if these are sets.
 fn described(sets: &[Value], of: Described) -> Result<Value> {

@@ -1,6 +1,9 @@
 //! Specifications in TLA+ against TLC: expressions and actions with its answers, which
 //! tests/data/tla/generate.py asked for.
 
+use std::collections::HashSet;
+use std::path::Path;
+
 use interlap::check::{Limits, Verdict, check};
 use interlap::core::history::{History, OperationId};
 use interlap::core::interner::Interner;
@@ -9,7 +12,7 @@ use interlap::core::operation::Status;
 use interlap::core::recorder::Answered;
 use interlap::exchange::calls;
 use interlap::model::{Spec, Specified};
-use interlap::tla::{Specification, Value, evaluate};
+use interlap::tla::{Constants, Specification, State, Value, evaluate};
 use serde_json::{Value as Json, json};
 
 use super::agreement::SMALL;
@@ -211,4 +214,43 @@ fn a_specification_says_what_the_bundled_model_does() {
     // Each in any number of steps.
     let bulk = Shape { bulk: 60, pending: 0, ..shape };
     compare(("BulkQueue.tla", "fifo"), bulk, as_logged);
+}
+
+/// All states that a specification comes to by its action Next.
+fn states(path: &Path) -> usize {
+    let specification = Specification::load(path, &Constants::new());
+    let specification = specification.unwrap_or_else(|problem| panic!("{problem}"));
+    let next = specification.action("Next").expect("it has one").as_ref().expect("an action");
+    let mut states = specification.begin().expect("first states");
+    let mut known: HashSet<State> = states.iter().cloned().collect();
+    while let Some(state) = states.pop() {
+        for step in specification.steps(next, &state, &[]).expect("steps") {
+            if known.insert(step.next.clone()) {
+                states.push(step.next);
+            }
+        }
+    }
+    known.len()
+}
+
+#[test]
+fn specifications_have_as_many_states_as_tlc_finds() {
+    let (text, folder) = (read(data("tla/specifications.txt")), tempfile::tempdir().expect("one"));
+    let mut count = 0;
+    for part in text.split("\nstates ").skip(1) {
+        let (wanted, files) = part.split_once("\nfile ").expect("it has files");
+        let files = files.split("\n\n\\*").next().expect("a first part");
+        let mut first = None;
+        for file in files.split("\nfile ") {
+            let (name, text) = file.split_once('\n').expect("a name and a text");
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).expect("a file");
+            first.get_or_insert(path);
+        }
+        let path = first.expect("it has one");
+        let wanted: usize = wanted.parse().expect("a number");
+        assert_eq!(states(&path), wanted, "{}", path.display());
+        count += 1;
+    }
+    assert!(count > 15, "{count}");
 }
