@@ -203,9 +203,10 @@ impl Model<Answered<Call, Json>> for Specified {
 
     /// The answers with which the action is possible; else the conjunct that is false.
     fn right_answer(&self, at: &At, made: &Answered<Call, Json>) -> Option<String> {
-        let made = self.known(made);
-        let steps = self.steps(at, made, None);
-        let mut answers: Vec<Value> = steps.into_iter().filter_map(|step| step.answer).collect();
+        let (made, states) = (self.known(made), self.states(at));
+        // Where the action asks for the answer before it says it, none is known.
+        let steps = states.iter().filter_map(|of| self.0.steps(&made.action, of, &made.args).ok());
+        let mut answers: Vec<Value> = steps.flatten().filter_map(|step| step.answer).collect();
         answers.sort();
         answers.dedup();
         if !answers.is_empty() {
@@ -213,7 +214,6 @@ impl Model<Answered<Call, Json>> for Specified {
             return Some(shown.join(" or "));
         }
         let args: Vec<Value> = made.args.iter().chain(&made.answer).cloned().collect();
-        let states = self.states(at);
         let blocked = states.iter().find_map(|state| self.0.blocked(&made.action, state, &args))?;
         Some(format!("refused: line {} is false: {}", blocked.line, blocked.text))
     }

@@ -149,7 +149,7 @@ impl<'s> Machine<'s> {
         let (found, message) = match ir {
             Ir::Local(slot) => {
                 let bound = self.frame[*slot as usize].as_ref();
-                (bound, "the answer of a call is asked for before anything says it")
+                (bound, "an answer that is not known is asked for before anything says it")
             }
             Ir::Now(variable) => {
                 (self.now.get(*variable as usize), "a variable is read where there is no state")
@@ -275,7 +275,8 @@ impl<'s> Machine<'s> {
     }
 
     fn shared(&mut self, slot: u32, of: &Ir, is_kept: bool) -> Result<Value> {
-        if !is_kept {
+        // What depends on an answer that is still to be found changes on the way.
+        if !is_kept || self.free.is_some() {
             return self.value(of);
         }
         if let Some(value) = &self.frame[slot as usize] {

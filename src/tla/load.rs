@@ -1,6 +1,6 @@
 //! Finds the modules of a specification, and makes the scope of each.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use super::lower::Lowering;
@@ -80,7 +80,10 @@ fn named(module: &Module) -> Vec<String> {
 /// What a specification has beside its modules.
 #[derive(Default)]
 pub struct Globals {
+    /// Of the configuration.
     pub constants: HashMap<String, Value>,
+    /// Of constants of which that says nothing.
+    pub given: BTreeMap<String, Value>,
     /// Names that the configuration replaces by others.
     pub replaced: HashMap<String, String>,
     pub variables: Vec<String>,
@@ -119,14 +122,20 @@ pub fn scope<'a>(
             (None, _) => add_standard(name, &mut standard),
         }
     }
-    let own = Scope::of_module((parent, number, with.is_some()), extends, standard);
+    let own = {
+        // What an instance is given may be bound in slots.
+        let levels = parent.iter().chain(with.iter().map(|(_, at)| at)).map(|of| of.level);
+        let level = levels.max().unwrap_or(0);
+        Scope::of_module((parent, number, with.is_some(), level), extends, standard)
+    };
     let mut recursive = Vec::new();
     for unit in &module.units {
         match unit {
             Unit::Constants(constants) => {
                 for constant in constants {
-                    let value = lowering.globals.constants.get(&constant.name).cloned();
-                    let alone = value.map_or(Named::Unknown, Named::Constant);
+                    let Globals { constants, given, .. } = &lowering.globals;
+                    let value = constants.get(&constant.name).or(given.get(&constant.name));
+                    let alone = value.cloned().map_or(Named::Unknown, Named::Constant);
                     own.bind(&constant.name, stands_for(&constant.name, &with).unwrap_or(alone));
                 }
             }

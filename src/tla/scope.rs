@@ -84,11 +84,10 @@ pub struct Path<'a> {
 impl<'a> Scope<'a> {
     /// The scope of a module, or of an instance of one.
     pub fn of_module(
-        (parent, module, is_instance): (Option<Names<'a>>, u16, bool),
+        (parent, module, is_instance, level): (Option<Names<'a>>, u16, bool, u32),
         extends: Vec<Names<'a>>,
         standard: Vec<&'static str>,
     ) -> Names<'a> {
-        let level = parent.as_ref().map_or(0, |parent| parent.level);
         let (standard, names) = (RefCell::new(standard), RefCell::default());
         Rc::new(Scope { parent, extends, standard, names, module, is_instance, level })
     }

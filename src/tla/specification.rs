@@ -103,12 +103,9 @@ impl Specification {
 
     /// Compiles modules, of which the first is the specification.
     fn compile(modules: &[Module], config: &Config, given: &Constants) -> Result<Specification> {
-        let mut constants = config.constants.clone();
-        for (name, value) in given {
-            constants.entry(name.clone()).or_insert_with(|| value.clone());
-        }
-        let replaced = config.replaced.clone();
-        let globals = Globals { constants, replaced, ..Globals::default() };
+        let (constants, replaced) = (config.constants.clone(), config.replaced.clone());
+        let given = given.clone();
+        let globals = Globals { constants, given, replaced, ..Globals::default() };
         let mut lowering = Lowering::new(modules, globals);
         let scope = lowering.module(&modules[0])?;
         assumed(&mut lowering, &scope, &modules[0])?;
@@ -216,11 +213,14 @@ impl Specification {
     }
 }
 
-/// What was compiled. A routine that could not be is used by nothing that could.
+/// What was compiled. To call a routine that could not be is an error.
 fn compiled(lowering: Lowering) -> Compiled {
-    let none = |name: String| Routine { name, first: 0, size: 0, body: Ir::Or(Box::new([])) };
-    let routines = lowering.routines.into_iter();
-    let routines = routines.map(|of| of.unwrap_or_else(|| none(String::new()))).collect();
+    let none = || {
+        let message = "a RECURSIVE operator is called that cannot be evaluated";
+        let body = Ir::Fail(message.to_string(), Spot::default());
+        Routine { name: String::new(), first: 0, size: 0, body }
+    };
+    let routines = lowering.routines.into_iter().map(|of| of.unwrap_or_else(none)).collect();
     Compiled { modules: lowering.modules, routines }
 }
 

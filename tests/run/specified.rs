@@ -39,6 +39,11 @@ fn a_file_is_judged_by_a_specification() {
     check(&tool, queue.clone(), &format!("{open}{after}\n"), 0, &["consistent with Queue"]);
     let again = after.replace("\"start\": 7, \"end\": 8", "\"start\": 9, \"end\": 10");
     check(&tool, queue, &format!("{HISTORY}{after}\n{again}\n"), 1, &["should be empty"]);
+    // The answer may be asked for before anything says it, and names may be those of answers.
+    let asked = changed(&tool, "q # <<>>\n", "q # <<>> /\\ result # Empty\n");
+    check(&tool, asked, &wrong, 1, &["dequeue() = 4"]);
+    let named = changed(&tool, "Init == q = <<>>", "Done == <<>>\nInit == q = Done");
+    check(&tool, named, HISTORY, 0, &["consistent with Queue"]);
     // The conjunct that is false, where no answer is right.
     let full = changed(&tool, "q' = Append(q, value)", "q = <<>> /\\ q' = Append(q, value)");
     check(&tool, full, HISTORY, 1, &["refused: line", "q = <<>> /\\ q' = "]);
