@@ -263,7 +263,7 @@ fn quasi_linearizability_is_what_an_enumeration_says() {
         let spec: Spec = text.parse().expect(text);
         let mut random = Random::new(1_000 + at as u64);
         let (mut only_so, mut never) = (0, 0);
-        for number in 0..crate::how_many(2_000) {
+        for number in 0..crate::how_many(400) {
             let factor = 1 + number % 2;
             let quasi = Spec { consistency: Consistency::Quasi(factor as u32), ..spec };
             let shape = Shape { kind: spec.kind, threads: (2, 3), operations: (3, 5), ..SMALL };
