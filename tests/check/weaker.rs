@@ -263,7 +263,7 @@ fn quasi_linearizability_is_what_an_enumeration_says() {
         let spec: Spec = text.parse().expect(text);
         let mut random = Random::new(1_000 + at as u64);
         let (mut only_so, mut never) = (0, 0);
-        for number in 0..crate::how_many(400) {
+        for number in 0..crate::how_many(2_000) {
             let factor = 1 + number % 2;
             let quasi = Spec { consistency: Consistency::Quasi(factor as u32), ..spec };
             let shape = Shape { kind: spec.kind, threads: (2, 3), operations: (3, 5), ..SMALL };
@@ -274,6 +274,10 @@ fn quasi_linearizability_is_what_an_enumeration_says() {
             };
             let all = records(&history).into_iter().flatten();
             let all: Vec<Record> = all.filter(says).collect();
+            // All orders of these are made.
+            if all.len() > 7 {
+                continue;
+            }
             let expected = any_shifted((&all, factor), &mut Vec::new(), &|order| {
                 let apart = |(time, at): (u64, &usize)| {
                     vec![Record { start: 2 * time, end: 2 * time + 1, ..all[*at].clone() }]
