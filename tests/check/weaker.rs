@@ -203,6 +203,10 @@ fn quiescent_consistency_is_what_an_enumeration_says() {
             let shape = Shape { kind: spec.kind, threads: (2, 3), operations: (3, 5), ..SMALL };
             let history = history(shape, &mut random);
             let mut left = by_time(&history);
+            // All orders of these are made.
+            if left.len() > 7 {
+                continue;
+            }
             let expected = any_quiescent_order(&mut left, &mut Vec::new(), &mut |records| {
                 let ordered = History { drained: history.drained, ..written(records) };
                 brute::explained(&ordered, &spec)
@@ -274,7 +278,6 @@ fn quasi_linearizability_is_what_an_enumeration_says() {
             };
             let all = records(&history).into_iter().flatten();
             let all: Vec<Record> = all.filter(says).collect();
-            // All orders of these are made.
             if all.len() > 7 {
                 continue;
             }
