@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 
 use crate::core::contract::Model;
-use crate::core::operation::Op;
+use crate::core::operation::{Family, Op, Status};
 use crate::core::recorder::Answered;
 use crate::tla::{Action, Constants, Problem, Specification, State, Step, Value};
 
@@ -35,6 +35,9 @@ const NAMED: [(&str, &str); 8] = [
 /// How the names of the actions end by which a call takes several steps.
 const STEP: &str = "_Step";
 const DONE: &str = "_Done";
+
+/// What operations of families answer in place of a value.
+const STATUSES: [Status; 4] = [Status::Empty, Status::Full, Status::Failed, Status::Done];
 
 /// A model that is a specification. Its methods panic with a [`Problem`] where that cannot be
 /// evaluated.
@@ -89,7 +92,10 @@ impl Specified {
         let found = found.ok_or_else(|| {
             let actions: Vec<&str> = self.0.actions().collect();
             let (of, own, actions) = (self.name(), of_action(name), actions.join(", "));
-            format!("{of} has no action {own} for {name} (it has {actions})")
+            format!(
+                "{of} has no action {own} for {name} (it has {actions}): add one, or leave out \
+                 the calls of {name}"
+            )
         });
         found?.clone().map_err(|problem| problem.to_string())
     }
@@ -97,9 +103,10 @@ impl Specified {
     /// The action of a call, and that which it repeats before, if it takes several steps.
     fn actions_of(&self, name: &str) -> Result<(Arc<Action>, Option<Arc<Action>>), String> {
         let with = |end: &str| self.action(&format!("{}{end}", of_action(name)));
-        match (self.action(name), with(STEP), with(DONE)) {
-            (Err(_), Ok(step), Ok(done)) => Ok((done, Some(step))),
-            (action, ..) => Ok((action?, None)),
+        let is_one = [name, &of_action(name)].iter().any(|name| self.0.action(name).is_some());
+        match (with(STEP), with(DONE)) {
+            (Ok(step), Ok(done)) if !is_one => Ok((done, Some(step))),
+            _ => Ok((self.action(name)?, None)),
         }
     }
 
@@ -292,11 +299,15 @@ fn value(json: &Json) -> Result<Value, String> {
     }
 }
 
-/// What was answered. Of an operation of a family a word alone says how it went.
+/// What was answered. Of an operation of a family, the word of a status says how it went; a string
+/// of a key-value store is a value.
 fn answer_of(name: &str, answer: &Json) -> Result<Value, String> {
-    let is_of_family = || Op::ALL.iter().any(|op| op.name() == name);
+    let is_status = |word: &str| {
+        let is_it = |op: &&Op| op.name() == name && op.family() != Family::Kv;
+        STATUSES.iter().any(|status| status.name() == word) && Op::ALL.iter().any(|op| is_it(&op))
+    };
     match answer {
-        Json::String(word) if is_of_family() => Ok(Value::Model(word.as_str().into())),
+        Json::String(word) if is_status(word) => Ok(Value::Model(word.as_str().into())),
         answer => value(answer),
     }
 }

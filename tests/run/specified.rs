@@ -49,6 +49,22 @@ fn a_file_is_judged_by_a_specification() {
     check(&tool, full, HISTORY, 1, &["refused: line", "q = <<>> /\\ q' = "]);
 }
 
+/// A string is a value also where an operation of a family has the name of the call.
+#[test]
+fn strings_are_answers() {
+    let tool = Tool::new();
+    let store = "---- MODULE Store ----\nVARIABLE s\nInit == s = [k \\in {\"a\"} |-> \"\"]\n\
+                 Put(key, value) == s' = [s EXCEPT ![key] = value]\n\
+                 Get(key, answer) == answer = s[key] /\\ UNCHANGED s\n====\n";
+    let store = tool.write("Store.tla", store);
+    let history = r#"{"thread": 0, "op": "put", "args": ["a", "x"], "start": 1, "end": 2}
+{"thread": 0, "op": "get", "args": ["a"], "results": ["x"], "start": 3, "end": 4}
+"#;
+    check(&tool, store.clone(), history, 0, &["consistent with Store"]);
+    let wrong = history.replace("[\"x\"]", "[\"y\"]");
+    check(&tool, store, &wrong, 1, &["should be \"x\""]);
+}
+
 #[test]
 fn a_bundled_queue_is_judged_by_a_specification() {
     let (tool, queue) = (Tool::new(), data("tla/Queue.tla"));

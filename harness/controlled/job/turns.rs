@@ -233,8 +233,10 @@ impl<'a> Turns<'a> {
 
     /// The client's call goes on in the client's next turn. It never does if there is none.
     fn step(&self, client: u32, waits: bool) {
-        let steps = &self.clients[client as usize].steps;
-        steps.set(steps.get() + 1);
+        // A thread of the target's own has no turns.
+        let Some(Client { steps, .. }) = self.clients.get(client as usize) else { return };
+        // To wait again is no other step.
+        steps.set(if waits { steps.get().max(1) } else { steps.get() + 1 });
         if steps.get() > STEPS_MAX {
             let wait = "to wait for others, use wait_until()";
             abandon(format!("a call takes more than {STEPS_MAX} steps: {wait}").into());
