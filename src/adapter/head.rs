@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::model::settings::{is_setting, joined};
+
 /// The facts in the first comment.
 ///
 /// ```text
@@ -13,6 +15,8 @@ use serde::Serialize;
 /// // Engine: native
 /// // interlap: -lcds -std=c++20
 /// // interlap: source ../src/hp.cpp
+/// // interlap: action dequeue = Deq
+/// // interlap: constant Capacity = 4
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Head {
@@ -31,6 +35,8 @@ pub struct Head {
     pub hookable: bool,
     /// `interlap:`, flags for the compiler and the linker, and sources of the library.
     pub flags: Vec<String>,
+    /// `interlap:`, what it says of a specification that is the model.
+    pub settings: String,
     /// `static constexpr auto model = "..."`, by text search.
     pub model: Option<String>,
 }
@@ -45,6 +51,7 @@ impl Default for Head {
             native: None,
             hookable: true,
             flags: Vec::new(),
+            settings: String::new(),
             model: None,
         }
     }
@@ -88,7 +95,8 @@ impl Head {
                 };
             }
             Key::Flags if starts => self.flags.extend(flags(text)),
-            Key::Native | Key::Engine | Key::Flags | Key::Other => {}
+            Key::Settings if starts => self.settings = joined(&self.settings, text),
+            Key::Native | Key::Engine | Key::Flags | Key::Settings | Key::Other => {}
         }
     }
 }
@@ -117,6 +125,7 @@ enum Key {
     Native,
     Engine,
     Flags,
+    Settings,
     Other,
 }
 
@@ -130,8 +139,9 @@ fn split_key(line: &str) -> (Option<Key>, &str) {
         ("interlap:", Key::Flags),
     ];
     for (name, key) in keys {
-        if let Some(rest) = line.strip_prefix(name) {
-            return (Some(key), rest.trim());
+        if let Some(rest) = line.strip_prefix(name).map(str::trim) {
+            let is_setting = key == Key::Flags && is_setting(rest);
+            return (Some(if is_setting { Key::Settings } else { key }), rest);
         }
     }
     (None, line)
@@ -191,6 +201,8 @@ mod tests {
         // Engine: native\n\
         // interlap: -lcds '-DNAME=two words'\n\
         // interlap: -std=c++20\n\
+        // interlap: action dequeue = Deq\n\
+        // interlap: constant N = {1, 2}\n\
         // interlap: source ../src/a.cpp b.c\n\
         #include <interlap.hpp>\n\
         // Bug: not part of the head\n\
@@ -206,8 +218,9 @@ mod tests {
         assert!(!head.hookable);
         assert_eq!(head.native, Some(false));
         assert_eq!(head.flags, ["-lcds", "-DNAME=two words", "-std=c++20", "../src/a.cpp", "b.c"]);
-        assert_eq!(line_of_flag(TEXT, |flag| flag == "b.c"), Some(14));
+        assert_eq!(line_of_flag(TEXT, |flag| flag == "b.c"), Some(16));
         assert_eq!(line_of_flag(TEXT, |flag| flag == "c.c"), None);
+        assert_eq!(head.settings, "action dequeue = Deq;constant N = {1, 2}");
         assert_eq!(head.model.as_deref(), Some("fifo:empty=lone"));
     }
 

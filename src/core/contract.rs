@@ -63,6 +63,13 @@ pub trait Model<O: Debug> {
     /// The state before the first operation.
     fn init(&self) -> Self::State;
 
+    /// The same before a history of these operations, where it depends on which they are: on what
+    /// keys there are, say. Those of a client are in the order in which it made them. What is
+    /// [served](crate::serve::serve) is asked for this.
+    fn init_for(&self, _operations: &mut dyn Iterator<Item = &O>) -> Self::State {
+        self.init()
+    }
+
     /// Appends to `next` every state that `operation` may lead to from `state`: none where the
     /// object cannot give this answer, several where it is nondeterministic. For an operation
     /// without an answer, append the state after every effect that it may have; the caller adds the

@@ -149,10 +149,11 @@ pub fn read(path: &Path, format: Format, options: &Options) -> Result<Imported, 
 }
 
 /// The calls and answers of a file in a format that may have any: those of other formats are
-/// operations of a family. Errors name the place in the file.
-pub fn read_calls(path: &Path, format: Format) -> Option<Result<Calls, String>> {
+/// operations of a family. `whole`: those of OmniLink's logs are its whole records. Errors name the
+/// place in the file.
+pub fn read_calls(path: &Path, format: Format, whole: bool) -> Option<Result<Calls, String>> {
     match format {
-        Format::Omnilink => Some(omnilink::read_any(path)),
+        Format::Omnilink => Some(omnilink::read_any(path, whole)),
         Format::Jsonl | Format::Events => Some(text(path).and_then(|text| calls::read(&text))),
         _ => None,
     }

@@ -24,10 +24,13 @@ use crate::core::interner::Value;
 use crate::core::operation::{Family, Op, Status};
 use crate::core::recorder::Answered;
 use crate::model::program::Calls;
-use crate::model::{Empty, Kind, Spec};
+use crate::model::{Empty, Kind, PID, Spec};
 
 /// SetBench's answer if there is no value.
 const NO_VALUE: i64 = 0;
+
+/// The last record of a thread.
+const TERMINATED: &str = "__TerminateThread";
 
 /// The initial value of Atomic's counter.
 const ATOMIC_INITIAL: i64 = 1;
@@ -116,7 +119,7 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, String> {
     }
 }
 
-/// Reads the records of a log up to its last, with their numbers from 1. Errors say which it was.
+/// Reads the records of a log, with their numbers from 1. Errors say which it was.
 fn records<F: DeserializeOwned>(
     bytes: &[u8],
     mut each: impl FnMut(usize, Logged<F>) -> Result<(), String>,
@@ -135,8 +138,8 @@ fn records<F: DeserializeOwned>(
             located(format!("{error}, before byte {at}; {expected}"))
         })?;
         match logged.operation_name.as_str() {
-            "__TerminateThread" if rest.is_empty() => return Ok(()),
-            "__TerminateThread" => {
+            TERMINATED if rest.is_empty() => return each(number, logged).map_err(located),
+            TERMINATED => {
                 return Err(located("records after __TerminateThread".to_string()));
             }
             "__AbortThread" => {
@@ -153,28 +156,34 @@ fn records<F: DeserializeOwned>(
 /// Reads the logs of any specification: an action with its parameters is a call,
 /// `{"Inc": {"prev_x": 1}}`, and its answer is among them, so the answer is `null`. What aborted
 /// had no effect, and is left out.
-pub fn read_any(path: &Path) -> Result<Calls, String> {
+///
+/// `whole`: nothing is left out, for OmniLink's own modules and a specification. `_pid` is the
+/// number of the thread.
+pub fn read_any(path: &Path, whole: bool) -> Result<Calls, String> {
     let mut calls = Calls::default();
     for (client, file) in (0..).zip(files(path)?) {
         let name = file.file_name().unwrap_or_default().display().to_string();
         let bytes = std::fs::read(&file).map_err(|error| format!("{name}: {error}"))?;
-        let read = records(&bytes, |_, logged: Logged<Json>| {
+        let mut keep = |logged: Logged<Json>| {
             let Logged { operation_name: action, operation: mut of } = logged;
-            if of.get("_did_abort") == Some(&Json::Bool(true)) {
+            let aborted = of.get("_did_abort") == Some(&Json::Bool(true));
+            if !whole && (aborted || action == TERMINATED) {
                 return Ok(());
             }
-            let mut stamp = |field: &str| {
-                let stamp = of.remove(field).and_then(|stamp| stamp.as_u64());
+            let stamp = |field: &str| {
+                let stamp = of.get(field).and_then(Json::as_u64);
                 stamp.ok_or_else(|| format!("{action} without the stamp {field}"))
             };
             let (start, end) = (stamp("_op_start")?, stamp("_op_end")?);
-            of.retain(|field, _| !field.starts_with('_'));
+            match whole {
+                true => drop(of.insert(PID.to_string(), json!(client))),
+                false => of.retain(|field, _| !field.starts_with('_')),
+            }
             let made = Answered { call: json!({ action: of }), answer: Some(Json::Null) };
-            calls
-                .push(client, made, start, Some(end))
-                .map(|_| ())
-                .map_err(|misfit| misfit.to_string())
-        });
+            let pushed = calls.push(client, made, start, Some(end));
+            pushed.map(|_| ()).map_err(|misfit| misfit.to_string())
+        };
+        let read = records(&bytes, |_, logged| keep(logged));
         read.map_err(|error| format!("{name}: {error}"))?;
     }
     Ok(calls)
@@ -192,7 +201,10 @@ struct Thread {
 
 impl Thread {
     fn read(&mut self, bytes: &[u8], left_out: &mut BTreeMap<String, usize>) -> Result<(), String> {
-        records(bytes, |number, logged| {
+        records(bytes, |number, logged: Logged| {
+            if logged.operation_name == TERMINATED {
+                return Ok(());
+            }
             match self.decode(&logged)? {
                 Some(decoded) => self.keep(number, &logged, decoded)?,
                 None => *left_out.entry(logged.operation_name).or_default() += 1,

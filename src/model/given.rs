@@ -3,7 +3,6 @@
 
 use super::{Call, Expect, Expected, Model};
 use crate::core::history::History;
-use crate::core::operation::Status;
 use crate::core::own::{AnyState, Own};
 
 /// A user's model.
@@ -97,7 +96,7 @@ impl<'a> Expect<Call<'a>> for Given<'_> {
         let state = self.of(state, self.part(call));
         match self.0.model.right_answer(&state, &call.args[0]) {
             Some(answer) => Expected::Text(answer),
-            None => Expected::Answer(Status::Unknown, Vec::new()),
+            None => Expected::UNKNOWN,
         }
     }
 }

@@ -232,7 +232,7 @@ impl<'a> Expect<Call<'a>> for Itself<'_> {
             self.answers(*state, call.id, &mut answers);
         }
         match answers.len() {
-            0 => Expected::Answer(Status::Unknown, Vec::new()),
+            0 => Expected::UNKNOWN,
             1 => answers.remove(0),
             _ => Expected::OneOf(answers),
         }

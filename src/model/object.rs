@@ -56,6 +56,11 @@ pub enum Expected {
 }
 
 impl Expected {
+    /// The model does not say.
+    pub const UNKNOWN: Expected = Expected::Answer(Status::Unknown, Vec::new());
+}
+
+impl Expected {
     pub fn value(value: i64) -> Expected {
         Expected::Values(vec![value])
     }

@@ -13,13 +13,15 @@ use crate::core::interner::Interner;
 use crate::core::journal::Journal;
 use crate::core::recorder::Answered;
 
-/// How the name of a specification's file ends.
+/// How the name of a specification's file ends, and of one for OmniLink's logs alone.
 pub const SPECIFICATION: &str = ".tla";
+pub const LOGS: &str = "Validate.tla";
 
-/// A program that has a model. There is one of these for each path, for as long as the process
-/// runs.
+/// A program that has a model. There is one of these for each path, and for what is said of a
+/// specification, for as long as the process runs.
 pub struct Program {
     path: String,
+    settings: String,
     running: OnceLock<Arc<dyn Running>>,
 }
 
@@ -92,12 +94,19 @@ static NAMED: Mutex<Vec<&'static Program>> = Mutex::new(Vec::new());
 impl Program {
     /// The program with this path: a program, or the folder of a crate that has one.
     pub fn at(path: &str) -> &'static Program {
+        Program::with(path, "")
+    }
+
+    /// The specification in this file, with what is said of it
+    /// ([`Settings`](super::settings::Settings)).
+    pub fn with(path: &str, settings: &str) -> &'static Program {
         let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = named.iter().find(|program| program.path == path) {
+        let is_it = |known: &&&Program| known.path == path && known.settings == settings;
+        if let Some(known) = named.iter().find(is_it) {
             return known;
         }
-        let program =
-            Box::leak(Box::new(Program { path: path.to_string(), running: OnceLock::new() }));
+        let (path, settings) = (path.to_string(), settings.to_string());
+        let program = Box::leak(Box::new(Program { path, settings, running: OnceLock::new() }));
         named.push(program);
         program
     }
@@ -106,9 +115,18 @@ impl Program {
         &self.path
     }
 
+    pub fn settings(&self) -> &str {
+        &self.settings
+    }
+
     /// Whether it is a specification in TLA+, which interlap's own program answers for.
     pub fn is_specification(&self) -> bool {
         self.path.ends_with(SPECIFICATION)
+    }
+
+    /// Whether it is one for whole records of OmniLink's logs.
+    pub fn is_of_logs(&self) -> bool {
+        self.path.ends_with(LOGS)
     }
 
     /// Answers come from this from now on, if it is the first that is given.
@@ -123,13 +141,13 @@ impl Program {
 
 impl Debug for Program {
     fn fmt(&self, formatter: &mut Formatter) -> fmt::Result {
-        formatter.write_str(&self.path)
+        write!(formatter, "{}{}", self.path, self.settings)
     }
 }
 
 impl PartialEq for Program {
     fn eq(&self, other: &Program) -> bool {
-        self.path == other.path
+        self.path == other.path && self.settings == other.settings
     }
 }
 
@@ -137,6 +155,6 @@ impl Eq for Program {}
 
 impl Hash for Program {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        self.path.hash(hasher);
+        (&self.path, &self.settings).hash(hasher);
     }
 }

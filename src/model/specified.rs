@@ -3,10 +3,13 @@
 //! The action's parameters are the call's arguments, and one more, the last, the answer. Where that
 //! is not known, the parameter is whatever makes the action possible. A call `X` without an action
 //! of its name takes any number of steps of `X_Step`, and then one of `X_Done`.
+//!
+//! Constants may depend on the history: what there is that parameters of their names are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::{Hash, Hasher};
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -14,7 +17,11 @@ use serde_json::Value as Json;
 use crate::core::contract::Model;
 use crate::core::operation::{Family, Op, Status};
 use crate::core::recorder::Answered;
-use crate::tla::{Action, Constants, Problem, Specification, State, Step, Value};
+use crate::tla::validate::{CALL, TRACES};
+use crate::tla::{Action, Blocked, Constants, Problem, Source, Specification, State, Step, Value};
+
+use super::program::LOGS;
+use super::settings::Settings;
 
 /// The answer of a call that returns nothing, or an optional without a value.
 const NO_VALUE: &str = "none";
@@ -32,6 +39,9 @@ const NAMED: [(&str, &str); 8] = [
     ("unknown", "unknown"),
 ];
 
+/// The field of a record of OmniLink's logs that is the number of its thread. It is ours.
+pub const PID: &str = "_pid";
+
 /// How the names of the actions end by which a call takes several steps.
 const STEP: &str = "_Step";
 const DONE: &str = "_Done";
@@ -39,12 +49,43 @@ const DONE: &str = "_Done";
 /// What operations of families answer in place of a value.
 const STATUSES: [Status; 4] = [Status::Empty, Status::Full, Status::Failed, Status::Done];
 
+/// So many histories' constants are known at once.
+const KNOWN_MAX: usize = 1_024;
+
 /// A model that is a specification. Its methods panic with a [`Problem`] where that cannot be
 /// evaluated.
-pub struct Specified(Specification);
+pub struct Specified {
+    source: Source,
+    settings: Settings,
+    /// Constants of a history have values in it that are equal to nothing else.
+    of_any: Arc<Specification>,
+    /// Constants that depend on the history, with what is in them in all.
+    of_history: Vec<(String, Option<Value>)>,
+    /// By their values.
+    known: Mutex<HashMap<Constants, Arc<Specification>>>,
+}
 
-/// A state; none before the first step, as there may be several in which it begins.
-type At = Option<State>;
+/// A state of a specification whose constants are known.
+#[derive(Clone, Debug)]
+pub struct At {
+    of: Arc<Specification>,
+    /// None before the first step, as there may be several in which it begins.
+    state: Option<State>,
+}
+
+impl PartialEq for At {
+    fn eq(&self, other: &At) -> bool {
+        Arc::ptr_eq(&self.of, &other.of) && self.state == other.state
+    }
+}
+
+impl Eq for At {}
+
+impl Hash for At {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.state.hash(hasher);
+    }
+}
 
 /// A call as JSON has it, and the step that it is, which is found once.
 #[derive(Clone, Debug, Deserialize)]
@@ -63,73 +104,101 @@ impl From<Json> for Call {
 /// A call, as an action with its parameters.
 #[derive(Clone, Debug)]
 struct Made {
-    action: Arc<Action>,
+    /// The name of the action.
+    action: Arc<str>,
+    params: Vec<String>,
     args: Vec<Value>,
     /// None where it is not known, or the action has no parameter for it.
     answer: Option<Value>,
     /// Where the call takes several steps: the action of all but the last.
-    repeated: Option<Arc<Action>>,
+    repeated: Option<Arc<str>>,
     /// It is one of these.
     repeats: bool,
 }
 
 impl Specified {
-    /// The specification in this file.
+    /// The specification in this file, with what is said of it beside it (see [`Settings`]).
     ///
     /// # Errors
     /// What cannot be read, or is not supported, with its place.
-    pub fn load(path: &Path) -> Result<Specified, Problem> {
-        Specification::load(path, &given()).map(Specified)
+    pub fn load(path: &Path, settings: &str) -> Result<Specified, Problem> {
+        let settings: Settings = settings.parse().map_err(Problem::new)?;
+        let configuration = settings.configuration.as_deref();
+        let source = Source::load(path, configuration, &settings.constants)?;
+        let mut open = source.open_constants(&given());
+        let of_any = compiled(&source, &open)?;
+        let actions: Vec<&Action> =
+            of_any.actions().filter_map(|name| of_any.action(name)?.as_deref().ok()).collect();
+        let params = || actions.iter().flat_map(|action| &action.params);
+        // Nothing says what the others are, which is an error where they are asked for.
+        open.retain(|(name, _)| {
+            name == TRACES || params().any(|param| held(name, param).is_some())
+        });
+        let of_any = compiled(&source, &open)?;
+        let (of_any, known) = (Arc::new(of_any), Mutex::default());
+        Ok(Specified { source, settings, of_any, of_history: open, known })
     }
 
     /// The name of the module.
     pub fn name(&self) -> &str {
-        &self.0.name
+        &self.of_any.name
     }
 
-    fn action(&self, name: &str) -> Result<Arc<Action>, String> {
-        let found = self.0.action(name).or_else(|| self.0.action(&of_action(name)));
-        let found = found.ok_or_else(|| {
-            let actions: Vec<&str> = self.0.actions().collect();
-            let (of, own, actions) = (self.name(), of_action(name), actions.join(", "));
-            format!(
-                "{of} has no action {own} for {name} (it has {actions}): add one, or leave out \
-                 the calls of {name}"
-            )
-        });
-        found?.clone().map_err(|problem| problem.to_string())
+    /// The action of an operation, whose name ends so, if there is one.
+    fn action(&self, operation: &str, end: &str) -> Result<Option<Named>, String> {
+        let own = of_action(operation);
+        let Settings { actions, .. } = &self.settings;
+        let said = actions.get(operation).or_else(|| actions.get(&own));
+        let names = said.map_or(vec![operation, &own], |said| vec![said]);
+        for name in names.into_iter().map(|name| format!("{name}{end}")) {
+            match self.of_any.action(&name) {
+                Some(Ok(action)) => return Ok(Some((name.into(), action.params.clone()))),
+                Some(Err(problem)) => return Err(problem.to_string()),
+                None => {}
+            }
+        }
+        Ok(None)
     }
 
     /// The action of a call, and that which it repeats before, if it takes several steps.
-    fn actions_of(&self, name: &str) -> Result<(Arc<Action>, Option<Arc<Action>>), String> {
-        let with = |end: &str| self.action(&format!("{}{end}", of_action(name)));
-        let is_one = [name, &of_action(name)].iter().any(|name| self.0.action(name).is_some());
-        match (with(STEP), with(DONE)) {
-            (Ok(step), Ok(done)) if !is_one => Ok((done, Some(step))),
-            _ => Ok((self.action(name)?, None)),
+    fn actions_of(&self, name: &str) -> Result<(Named, Option<Named>), String> {
+        if let Some(action) = self.action(name, "")? {
+            return Ok((action, None));
+        }
+        match (self.action(name, STEP)?, self.action(name, DONE)?) {
+            (Some(step), Some(done)) if step.1 == done.1 => Ok((done, Some(step))),
+            (Some(_), Some(_)) => {
+                Err(format!("the parameters of {name}{STEP} and {name}{DONE} are not the same"))
+            }
+            _ => {
+                let actions: Vec<&str> = self.of_any.actions().collect();
+                let (of, own, actions) = (self.name(), of_action(name), actions.join(", "));
+                Err(format!(
+                    "{of} has no action {own} for {name} (it has {actions}): add one, or say which \
+                     it is (// interlap: action {name} = NAME), or leave out the calls of {name}"
+                ))
+            }
         }
     }
 
     /// The step that a call is.
     fn made(&self, made: &Answered<Call, Json>) -> Result<Made, String> {
         let (name, given) = parts(&made.call.json)?;
-        let (action, repeated) = self.actions_of(name)?;
-        if repeated.as_ref().is_some_and(|of| of.params != action.params) {
-            return Err(format!(
-                "the parameters of {name}{STEP} and {name}{DONE} are not the same"
-            ));
+        if self.source.validates_logs() {
+            return self.of_record(&Record::of(name, given)?);
         }
-        let params = action.params.clone();
-        let count = params.len();
-        let is = |args, answer| Made { action, args, answer, repeated, repeats: false };
+        let ((action, params), repeated) = self.actions_of(name)?;
+        let (count, repeated) = (params.len(), repeated.map(|of| of.0));
+        // Parameters by their names, the answer with them.
         if let Json::Object(fields) = given
             && fields.len() == count
             && let Some(args) = params.iter().map(|param| fields.get(param)).collect()
         {
             let args: Vec<&Json> = args;
             let args = args.into_iter().map(value).collect::<Result<_, _>>()?;
-            return Ok(is(args, None));
+            return Ok(Made { action, params, args, answer: None, repeated, repeats: false });
         }
+        let is = |args, answer| Made { action, params, args, answer, repeated, repeats: false };
         let args: Vec<&Json> = match given {
             Json::Null => Vec::new(),
             // One argument may be a list.
@@ -154,6 +223,14 @@ impl Specified {
         }
     }
 
+    /// The step that a record of OmniLink's logs is, to which the modules that OmniLink generates
+    /// give it as a whole.
+    fn of_record(&self, record: &Record) -> Result<Made, String> {
+        let ((action, params), repeated) = self.actions_of(&format!("{CALL}{}", record.name))?;
+        let (args, repeated) = (vec![record.event()?], repeated.map(|of| of.0));
+        Ok(Made { action, params, args, answer: None, repeated, repeats: false })
+    }
+
     fn known<'a>(&self, of: &'a Answered<Call, Json>) -> &'a Made {
         let find = || self.made(of).unwrap_or_else(|error| stop(Problem::new(error)));
         of.call.made.get_or_init(find)
@@ -162,25 +239,149 @@ impl Specified {
     /// The steps from here, with this answer or with any.
     fn steps(&self, at: &At, made: &Made, answer: Option<&Value>) -> Vec<Step> {
         let args: Vec<Value> = made.args.iter().chain(answer).cloned().collect();
+        let action = action_in(&at.of, &made.action);
         let from = |state: &State| {
-            let steps = self.0.steps(&made.action, state, &args);
+            let steps = at.of.steps(action, state, &args);
             steps.unwrap_or_else(|problem| {
-                stop(Problem::new(format!("{problem}, where {}", self.shown(state))))
+                stop(Problem::new(format!("{problem}, where {}", at.of.shown(state))))
             })
         };
-        self.states(at).iter().flat_map(from).collect()
+        states(at).iter().flat_map(from).collect()
     }
 
-    fn states(&self, at: &At) -> Vec<State> {
-        match at {
-            Some(state) => vec![state.clone()],
-            None => self.0.begin().unwrap_or_else(|problem| stop(problem)),
+    /// The values that a history has of the constants that depend on it.
+    fn constants(
+        &self,
+        operations: &mut dyn Iterator<Item = &Answered<Call, Json>>,
+    ) -> Result<Constants, Problem> {
+        let (mut found, mut records) = (BTreeMap::new(), BTreeMap::<i64, Vec<Value>>::new());
+        for (name, set) in &self.of_history {
+            let values = set.as_ref().map_or(Ok(Vec::new()), Value::elements)?;
+            found.insert(name, BTreeSet::from_iter(values));
+        }
+        for operation in operations {
+            let made = self.known(operation);
+            if self.source.validates_logs() {
+                let event = made.args.first().cloned().unwrap_or(Value::Bool(false));
+                let pid = event.get(&Value::text("pid"))?.map_or(Ok(0), Value::int)?;
+                records.entry(pid).or_default().push(event);
+                continue;
+            }
+            for (param, value) in made.params.iter().zip(made.args.iter().chain(&made.answer)) {
+                for (name, values) in &mut found {
+                    match held(name, param) {
+                        _ if matches!(value, Value::Model(_)) => {}
+                        Some(Held::Value) => drop(values.insert(value.clone())),
+                        Some(Held::Items) => values.extend(value.items()?.iter().cloned()),
+                        None => {}
+                    }
+                }
+            }
+        }
+        let set = |(name, values): (&String, BTreeSet<Value>)| {
+            Ok((name.clone(), Value::set(values.into_iter().collect())?))
+        };
+        let mut constants: Constants = found.into_iter().map(set).collect::<Result<_, _>>()?;
+        if self.source.validates_logs() {
+            let of = |(pid, all)| Ok((Value::Int(pid), Value::seq(all)?));
+            let all = records.into_iter().map(of).collect::<Result<_, Problem>>()?;
+            constants.insert(TRACES.to_string(), Value::function(all)?);
+        }
+        Ok(constants)
+    }
+
+    /// The specification with these values.
+    fn with(&self, constants: Constants) -> Result<Arc<Specification>, Problem> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.get(&constants) {
+            return Ok(known.clone());
+        }
+        let compiled = Arc::new(self.source.compile(&given(), &constants)?);
+        if known.len() == KNOWN_MAX {
+            known.clear();
+        }
+        known.insert(constants, compiled.clone());
+        Ok(compiled)
+    }
+}
+
+/// The name of an action, and its parameters.
+type Named = (Arc<str>, Vec<String>);
+
+/// What a parameter says of a constant of the history.
+enum Held {
+    /// It is one of its elements.
+    Value,
+    /// Its items are.
+    Items,
+}
+
+/// Whether a constant is what there is of a parameter: `Keys` of `key`, `Elements` of `elements`,
+/// which is a list. What a configuration for TLC says of it is small, or stands for others.
+fn held(constant: &str, param: &str) -> Option<Held> {
+    let (constant, param) = (constant.to_lowercase(), param.to_lowercase());
+    let singular = param.strip_suffix('y').map(|stem| format!("{stem}ies"));
+    let plurals = [Some(format!("{param}s")), Some(format!("{param}es")), singular];
+    match plurals.iter().flatten().any(|plural| *plural == constant) {
+        true => Some(Held::Value),
+        false => (constant == param).then_some(Held::Items),
+    }
+}
+
+/// The specification where those of these constants that have no value are equal to nothing else.
+fn compiled(source: &Source, open: &[(String, Option<Value>)]) -> Result<Specification, Problem> {
+    let unknown = open.iter().filter(|(_, value)| value.is_none());
+    let any = |(name, _): &(String, _)| (name.clone(), Value::Model(name.as_str().into()));
+    source.compile(&given(), &unknown.map(any).collect())
+}
+
+fn action_in<'s>(of: &'s Specification, name: &str) -> &'s Action {
+    match of.action(name) {
+        Some(Ok(action)) => action,
+        Some(Err(problem)) => stop(problem.clone()),
+        None => stop(Problem::new(format!("{name} says nothing of the next state"))),
+    }
+}
+
+fn states(at: &At) -> Vec<State> {
+    match &at.state {
+        Some(state) => vec![state.clone()],
+        None => at.of.begin().unwrap_or_else(|problem| stop(problem)),
+    }
+}
+
+/// A record of OmniLink's logs: `{"key": 3, "_did_abort": false, "_pid": 0, ...}`.
+struct Record<'a> {
+    name: &'a str,
+    fields: &'a serde_json::Map<String, Json>,
+    pid: i64,
+}
+
+impl<'a> Record<'a> {
+    fn of(name: &'a str, given: &'a Json) -> Result<Record<'a>, String> {
+        let pid = |fields: &serde_json::Map<String, Json>| fields.get(PID)?.as_i64();
+        match given {
+            Json::Object(fields) if let Some(pid) = pid(fields) => Ok(Record { name, fields, pid }),
+            _ => Err(format!(
+                "{name} is no record of OmniLink's logs, which are what modules judge that \
+                 OmniLink generates (...{LOGS}): name the specification itself, Queue.tla"
+            )),
         }
     }
 
-    fn shown(&self, state: &State) -> String {
-        let one = |(name, value): (&String, &Value)| format!("{name} = {value}");
-        self.0.variables.iter().zip(state.iter()).map(one).collect::<Vec<_>>().join(", ")
+    /// The fields that are parameters.
+    fn params(&self) -> impl Iterator<Item = (&String, &Json)> {
+        self.fields.iter().filter(|(name, _)| !name.starts_with('_'))
+    }
+
+    /// As OmniLink's modules have it.
+    fn event(&self) -> Result<Value, String> {
+        let fields = self.fields.iter().filter(|(name, _)| *name != PID);
+        let fields = fields.map(|(name, of)| Ok((Value::text(name), logged(of)?)));
+        let made = fields.collect::<Result<_, String>>().and_then(|fields| function(fields))?;
+        let (pid, name) = (Value::Int(self.pid), Value::text(self.name));
+        let all = [("pid", pid), ("operation_name", name), ("operation", made)];
+        function(all.map(|(name, value)| (Value::text(name), value)).into())
     }
 }
 
@@ -188,7 +389,15 @@ impl Model<Answered<Call, Json>> for Specified {
     type State = At;
 
     fn init(&self) -> At {
-        None
+        At { of: self.of_any.clone(), state: None }
+    }
+
+    fn init_for(&self, operations: &mut dyn Iterator<Item = &Answered<Call, Json>>) -> At {
+        if self.of_history.is_empty() {
+            return self.init();
+        }
+        let known = self.constants(operations).and_then(|constants| self.with(constants));
+        At { of: known.unwrap_or_else(|problem| stop(problem)), state: None }
     }
 
     fn split(&self, made: &Answered<Call, Json>, steps: &mut Vec<Answered<Call, Json>>) {
@@ -205,14 +414,16 @@ impl Model<Answered<Call, Json>> for Specified {
     fn step(&self, at: &At, made: &Answered<Call, Json>, next: &mut Vec<At>) {
         let made = self.known(made);
         let steps = self.steps(at, made, made.answer.as_ref());
-        next.extend(steps.into_iter().map(|step| Some(step.next)));
+        let to = |step: Step| At { of: at.of.clone(), state: Some(step.next) };
+        next.extend(steps.into_iter().map(to));
     }
 
-    /// The answers with which the action is possible; else the conjunct that is false.
+    /// The answers with which the action is possible; else what is false.
     fn right_answer(&self, at: &At, made: &Answered<Call, Json>) -> Option<String> {
-        let (made, states) = (self.known(made), self.states(at));
+        let (made, states) = (self.known(made), states(at));
+        let action = action_in(&at.of, &made.action);
         // Where the action asks for the answer before it says it, none is known.
-        let steps = states.iter().filter_map(|of| self.0.steps(&made.action, of, &made.args).ok());
+        let steps = states.iter().filter_map(|state| at.of.steps(action, state, &made.args).ok());
         let mut answers: Vec<Value> = steps.flatten().filter_map(|step| step.answer).collect();
         answers.sort();
         answers.dedup();
@@ -221,26 +432,36 @@ impl Model<Answered<Call, Json>> for Specified {
             return Some(shown.join(" or "));
         }
         let args: Vec<Value> = made.args.iter().chain(&made.answer).cloned().collect();
-        let blocked = states.iter().find_map(|state| self.0.blocked(&made.action, state, &args))?;
-        Some(format!("refused: line {} is false: {}", blocked.line, blocked.text))
+        Some(match states.iter().find_map(|state| at.of.blocked(action, state, &args))? {
+            Blocked::Conjunct { text, line } => format!("refused: line {line} is false: {text}"),
+            Blocked::Invariant { name, after } => {
+                format!("refused: {name} would be false: {}", at.of.shown(&after))
+            }
+        })
     }
 
     fn describe(&self, made: &Answered<Call, Json>) -> String {
         // Where it is no step of an action, it is said here, before anything is judged.
         let Made { args, answer, .. } = self.known(made);
-        let (name, _) = parts(&made.call.json).expect("it is known");
+        let (name, given) = parts(&made.call.json).expect("it is known");
+        if let (true, Ok(record)) = (self.source.validates_logs(), Record::of(name, given)) {
+            let one = |(name, of): (&String, &Json)| {
+                logged(of).map_or(String::new(), |value| format!("{name} = {value}"))
+            };
+            return format!("{name}({})", record.params().map(one).collect::<Vec<_>>().join(", "));
+        }
         let args: Vec<String> = args.iter().map(Value::to_string).collect();
         let call = format!("{name}({})", args.join(", "));
         answer.as_ref().map_or(call.clone(), |answer| format!("{call} -> {answer}"))
     }
 
     fn describe_state(&self, at: &At) -> String {
-        let states = self.states(at);
-        states.iter().map(|state| self.shown(state)).collect::<Vec<_>>().join(" or ")
+        let shown: Vec<String> = states(at).iter().map(|state| at.of.shown(state)).collect();
+        shown.join(" or ")
     }
 
     fn weight(&self, at: &At) -> usize {
-        at.as_ref().map_or(0, |state| state.iter().map(Value::weight).sum())
+        at.state.as_ref().map_or(0, |state| state.iter().map(Value::weight).sum())
     }
 }
 
@@ -280,6 +501,15 @@ fn parts(call: &Json) -> Result<(&str, &Json), String> {
     }
 }
 
+fn function(pairs: Vec<(Value, Value)>) -> Result<Value, String> {
+    Value::function(pairs).map_err(|problem| problem.to_string())
+}
+
+/// A value of OmniLink's logs.
+fn logged(json: &Json) -> Result<Value, String> {
+    if json.is_null() { Ok(Value::text("null")) } else { value(json) }
+}
+
 /// Arrays are sequences, objects are records.
 fn value(json: &Json) -> Result<Value, String> {
     let of = |made: Result<Value, Problem>| made.map_err(|problem| problem.to_string());
@@ -294,7 +524,7 @@ fn value(json: &Json) -> Result<Value, String> {
         Json::Array(items) => of(Value::seq(items.iter().map(value).collect::<Result<_, _>>()?)),
         Json::Object(fields) => {
             let field = |(name, of): (&String, &Json)| Ok((Value::text(name), value(of)?));
-            of(Value::function(fields.iter().map(field).collect::<Result<_, String>>()?))
+            function(fields.iter().map(field).collect::<Result<_, String>>()?)
         }
     }
 }

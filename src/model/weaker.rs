@@ -1,6 +1,7 @@
 //! Lists the models that promise less than a model does.
 
-use super::{BULK, Bulk, Consistency, EMPTY, Empty, Kind, SIZE, Size, Spec, empty_choices};
+use super::spec::{BULK, EMPTY, SIZE, empty_choices};
+use super::{Bulk, Consistency, Empty, Kind, Size, Spec};
 
 impl Spec {
     /// Models each of which allows every history that this one allows. Those of its own kind come

@@ -24,7 +24,7 @@ use crate::core::operation::{Op, Status};
 use crate::core::own;
 use crate::core::recorder::Answered;
 use crate::exchange::calls;
-use crate::model::program::{Bounds, Calls, GaveUp, Judged, Program, Running, SPECIFICATION};
+use crate::model::program::{Bounds, Calls, GaveUp, Judged, Program, Running};
 use crate::model::{Model, Specified};
 use crate::serve::{Described, Judge, Question, Reply, SOCKET, VERSION, serve_as};
 
@@ -60,18 +60,18 @@ pub fn start(program: &'static Program) -> Result<()> {
         build(path)?;
     }
     if program.is_specification() {
-        Specified::load(path)?;
+        Specified::load(path, program.settings())?;
     }
     let failed = Arc::default();
-    let sessions = Mutex::new(vec![Session::start(path, &failed)?]);
+    let sessions = Mutex::new(vec![Session::start(program, &failed)?]);
     program.runs_as(Arc::new(Served { program, sessions, failed }));
     Ok(())
 }
 
 /// Answers for a specification, in a process of its own.
-pub fn serve_specification(path: &Path) -> ExitCode {
-    let path = path.to_path_buf();
-    let answer = move || match Specified::load(&path) {
+pub fn serve_specification(path: &Path, settings: &str) -> ExitCode {
+    let (path, settings) = (path.to_path_buf(), settings.to_string());
+    let answer = move || match Specified::load(&path, &settings) {
         Ok(model) => {
             let name = model.name().to_string();
             serve_as(&name, model)
@@ -93,17 +93,18 @@ fn cargo(command: &[&str], folder: &Path) -> Command {
     cargo
 }
 
-/// What answers for the model with this path.
-fn program(path: &Path) -> Result<Command> {
+/// What answers for a model.
+fn command(of: &Program) -> Result<Command> {
+    let path = Path::new(of.path());
     if path.is_dir() {
         return Ok(cargo(&["run", "--quiet"], path));
     }
-    if !path.as_os_str().as_encoded_bytes().ends_with(SPECIFICATION.as_bytes()) {
+    if !of.is_specification() {
         return Ok(Command::new(path));
     }
     let own = std::env::current_exe().context("cannot find this program's path")?;
     let mut command = Command::new(own);
-    command.arg(SERVE).arg(path);
+    command.arg(SERVE).arg(path).arg(of.settings());
     Ok(command)
 }
 
@@ -193,9 +194,58 @@ impl Debug for Key {
     }
 }
 
+/// A history that a process knows.
+struct Begun {
+    session: Arc<Session>,
+    /// The first steps of its operations.
+    operations: Box<[u32]>,
+    /// The state before it. It is that before each part of it, too.
+    first: OnceLock<u32>,
+}
+
+impl Begun {
+    fn first(&self) -> u32 {
+        let ask = || match self.session.asked(Question::Init(self.operations.to_vec())) {
+            Some(Reply::States(states)) => states.first().copied().unwrap_or(0),
+            _ => 0,
+        };
+        *self.first.get_or_init(ask)
+    }
+
+    /// What the model makes of a whole history. It is given ever more time, so that a step that
+    /// does not come back is told from a search that takes long.
+    fn judge(
+        &self,
+        operations: Vec<Judge>,
+        drained: bool,
+        bounds: &Bounds,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Option<Judged> {
+        let (session, state) = (&self.session, self.first());
+        let mut left = bounds.milliseconds;
+        let mut slice = SLICE_FIRST;
+        loop {
+            let most = left.map_or(slice, |left| left.min(slice));
+            let bounds = Bounds { milliseconds: Some(most), ..bounds.clone() };
+            let question =
+                Question::Judge { state, operations: operations.clone(), drained, bounds };
+            let longest = Duration::from_millis(most) + ANSWER_MAX;
+            let waits = |waited: Duration| goes_on() && waited < longest;
+            let reply =
+                session.ask_while(&mut locked(&session.talk), &line_of(&question), "", &waits)?;
+            let Reply::Judged(judged) = reply else { return None };
+            left = left.map(|left| left - most);
+            if judged != Judged::GaveUp(GaveUp::Time) || left == Some(0) {
+                return Some(judged);
+            }
+            slice *= 2;
+        }
+    }
+}
+
 /// The model of a process. Once that fails, it explains nothing.
 #[derive(Clone)]
-struct Remote(Arc<Session>);
+struct Remote(Arc<Begun>);
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -203,20 +253,24 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Running for Served {
     fn own(&self, calls: &Calls) -> Result<History, String> {
-        let remote = Remote(self.session().map_err(|error| format!("{error:#}"))?);
+        let session = self.session().map_err(|error| format!("{error:#}"))?;
         let (mut journal, mut numbers) = (Journal::default(), Vec::new());
+        let mut operations = Vec::new();
         (journal.drained, journal.annotations) = (calls.drained, calls.annotations.clone());
         for (id, timed) in calls.operations() {
             let Answered { call, answer } = timed.operation.clone();
             let end = (timed.end != NEVER).then_some(timed.end);
-            let spoken = remote.0.operation(call, answer);
+            let spoken = session.operation(call, answer);
+            operations.push(spoken.whole.first);
             numbers.extend(spoken.steps());
             let pushed = journal.push(calls.client(id), spoken, timed.start, end);
             pushed.expect("as it was");
         }
-        let mut history = own::named(&journal, remote.clone(), remote.0.name.clone());
+        let (name, operations) = (session.name.clone(), operations.into());
+        let begun = Arc::new(Begun { session, operations, first: OnceLock::new() });
+        let mut history = own::named(&journal, Remote(begun.clone()), name);
         let own = history.own.as_mut().and_then(Arc::get_mut).expect("nobody else has it");
-        own.process = Some((remote.0.clone(), numbers));
+        own.process = Some((begun, numbers));
         Ok(history)
     }
 
@@ -264,8 +318,8 @@ impl Running for Served {
         let has_steps = |id: &OperationId| !history.args(*id).is_empty();
         let operations = history.ids().filter(has_steps).map(operation);
         let operations = operations.collect::<Option<Vec<_>>>()?;
-        let session = own.process.as_ref()?.0.clone().downcast::<Session>().ok()?;
-        session.judge(operations, history.drained, bounds, goes_on)
+        let begun = own.process.as_ref()?.0.clone().downcast::<Begun>().ok()?;
+        begun.judge(operations, history.drained, bounds, goes_on)
     }
 
     fn failure(&self) -> Option<String> {
@@ -276,7 +330,7 @@ impl Running for Served {
 impl Served {
     /// A process that nobody asks now, or any if there are as many as processors.
     fn session(&self) -> Result<Arc<Session>> {
-        let start = || Session::start(Path::new(self.program.path()), &self.failed);
+        let start = || Session::start(self.program, &self.failed);
         let mut sessions = locked(&self.sessions);
         let free = sessions.iter().position(|session| session.talk.try_lock().is_ok());
         let most = std::thread::available_parallelism().map_or(1, usize::from);
@@ -296,12 +350,12 @@ impl Served {
 }
 
 impl Session {
-    fn start(path: &Path, failed: &Arc<OnceLock<String>>) -> Result<Arc<Session>> {
-        let shown = path.display();
+    fn start(program: &Program, failed: &Arc<OnceLock<String>>) -> Result<Arc<Session>> {
+        let shown = program.path();
         let folder = tempfile::tempdir().context("cannot make a folder for a socket")?;
         let socket = folder.path().join("model");
         let listener = UnixListener::bind(&socket).context("cannot make a socket")?;
-        let mut command = program(path)?;
+        let mut command = command(program)?;
         // Standard output is interlap's own.
         let output = std::io::stderr().as_fd().try_clone_to_owned()?;
         command.env(SOCKET, &socket).stdin(Stdio::null()).stdout(output);
@@ -382,33 +436,6 @@ impl Session {
 
     fn asked(&self, question: Question) -> Option<Reply> {
         self.ask(&mut locked(&self.talk), &line_of(&question), "")
-    }
-
-    /// What the model makes of a whole history. It is given ever more time, so that a step that
-    /// does not come back is told from a search that takes long.
-    fn judge(
-        &self,
-        operations: Vec<Judge>,
-        drained: bool,
-        bounds: &Bounds,
-        goes_on: &dyn Fn() -> bool,
-    ) -> Option<Judged> {
-        let mut left = bounds.milliseconds;
-        let mut slice = SLICE_FIRST;
-        loop {
-            let most = left.map_or(slice, |left| left.min(slice));
-            let bounds = Bounds { milliseconds: Some(most), ..bounds.clone() };
-            let question = Question::Judge { operations: operations.clone(), drained, bounds };
-            let longest = Duration::from_millis(most) + ANSWER_MAX;
-            let waits = |waited: Duration| goes_on() && waited < longest;
-            let reply = self.ask_while(&mut locked(&self.talk), &line_of(&question), "", &waits)?;
-            let Reply::Judged(judged) = reply else { return None };
-            left = left.map(|left| left - most);
-            if judged != Judged::GaveUp(GaveUp::Time) || left == Some(0) {
-                return Some(judged);
-            }
-            slice *= 2;
-        }
     }
 
     /// The reply, if the model has one; `of` is the operation that it is about.
@@ -512,18 +539,15 @@ impl Model<Spoken> for Remote {
     type State = u32;
 
     fn init(&self) -> u32 {
-        match self.0.asked(Question::Init) {
-            Some(Reply::States(states)) => states.first().copied().unwrap_or(0),
-            _ => 0,
-        }
+        self.0.first()
     }
 
     fn step(&self, state: &u32, operation: &Spoken, next: &mut Vec<u32>) {
-        next.extend_from_slice(&self.0.next(*state, operation.step().0));
+        next.extend_from_slice(&self.0.session.next(*state, operation.step().0));
     }
 
     fn is_empty(&self, state: &u32) -> bool {
-        matches!(self.0.asked(Question::IsEmpty(*state)), Some(Reply::Is(true)))
+        matches!(self.0.session.asked(Question::IsEmpty(*state)), Some(Reply::Is(true)))
     }
 
     fn part(&self, operation: &Spoken) -> Option<impl Eq + Hash + Debug> {
@@ -548,7 +572,7 @@ impl Model<Spoken> for Remote {
 
     fn right_answer(&self, state: &u32, operation: &Spoken) -> Option<String> {
         let (state, step) = (*state, operation.step().0);
-        match self.0.asked(Question::RightAnswer { state, step }) {
+        match self.0.session.asked(Question::RightAnswer { state, step }) {
             Some(Reply::Text(text)) => text,
             _ => None,
         }
@@ -559,7 +583,7 @@ impl Model<Spoken> for Remote {
     }
 
     fn describe_state(&self, state: &u32) -> String {
-        match self.0.asked(Question::Describe(*state)) {
+        match self.0.session.asked(Question::Describe(*state)) {
             Some(Reply::Text(Some(text))) => text,
             _ => String::new(),
         }

@@ -39,7 +39,8 @@ pub enum Question {
     Open(Json),
     /// A call and its answer.
     Answered(Json, Json),
-    Init,
+    /// The state before a history of the operations with these first steps.
+    Init(Vec<u32>),
     /// The states after a step that is made in a state.
     Step {
         state: u32,
@@ -51,8 +52,10 @@ pub enum Question {
         step: u32,
     },
     Describe(u32),
-    /// Whether some order explains these operations, and leaves the object empty, if it was.
+    /// Whether some order explains these operations, from a state on, and leaves the object empty,
+    /// if it was.
     Judge {
+        state: u32,
         operations: Vec<Judge>,
         drained: bool,
         bounds: Bounds,
@@ -82,7 +85,7 @@ pub enum Reply {
 }
 
 /// The version of [`Question`] and [`Reply`].
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// What is said of an operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -184,6 +187,8 @@ where
     wholes: HashMap<u32, O>,
     states: Vec<M::State>,
     numbers: HashMap<M::State, u32>,
+    /// A history that begins in a state, by the first steps of its operations.
+    histories: HashMap<u32, Vec<u32>>,
 }
 
 impl<C, A, M> Served<Answered<C, A>, M>
@@ -193,8 +198,8 @@ where
     M: Model<Answered<C, A>> + Sync,
 {
     fn new(model: M) -> Served<Answered<C, A>, M> {
-        let (steps, wholes) = (Vec::new(), HashMap::new());
-        Served { model, steps, wholes, states: Vec::new(), numbers: HashMap::new() }
+        let (steps, wholes, histories) = (Vec::new(), HashMap::new(), HashMap::new());
+        Served { model, steps, wholes, states: Vec::new(), numbers: HashMap::new(), histories }
     }
 
     fn answer_all(&mut self, stream: &UnixStream, name: &str) -> io::Result<()> {
@@ -216,9 +221,12 @@ where
         match question {
             Question::Open(call) => self.operation(call, None),
             Question::Answered(call, answer) => self.operation(call, Some(answer)),
-            Question::Init => {
-                let first = self.model.init();
-                Reply::States(vec![self.number(first)])
+            Question::Init(operations) => {
+                let mut made = operations.iter().map(|step| &self.wholes[step]);
+                let first = self.model.init_for(&mut made);
+                let first = self.number(first);
+                self.histories.insert(first, operations);
+                Reply::States(vec![first])
             }
             Question::Step { state, step } => {
                 let mut next = Vec::new();
@@ -233,7 +241,7 @@ where
                 let (state, step) = (&self.states[state as usize], &self.steps[step as usize]);
                 Reply::Text(self.model.right_answer(state, step))
             }
-            Question::Judge { operations, drained, bounds } => {
+            Question::Judge { state, operations, drained, bounds } => {
                 let (mut journal, mut named) = (Journal::default(), HashMap::new());
                 journal.drained = drained;
                 for (thread, index, step, start, end) in operations {
@@ -241,7 +249,9 @@ where
                     let id = journal.push(thread, whole, start, end).expect("as it was recorded");
                     named.insert(id, OperationId { thread, index });
                 }
-                Reply::Judged(judge(&journal, &self.model, &bounds, &named))
+                let operations = self.histories[&state].iter().map(|step| &self.wholes[step]);
+                let model = Before { model: &self.model, operations: operations.collect() };
+                Reply::Judged(judge(&journal, &model, &bounds, &named))
             }
             Question::Describe(state) => {
                 Reply::Text(Some(self.model.describe_state(&self.states[state as usize])))
@@ -324,6 +334,50 @@ fn judge<O: Clone + Debug + Sync, M: Model<O> + Sync>(
             Exhausted::Cancelled | Exhausted::Deadline => GaveUp::Time,
         }),
         Verdict::Inconclusive(_) => Judged::GaveUp(GaveUp::Time),
+    }
+}
+
+/// A model before a history of these operations.
+struct Before<'m, M, O> {
+    model: &'m M,
+    operations: Vec<&'m O>,
+}
+
+impl<O: Debug, M: Model<O>> Model<O> for Before<'_, M, O> {
+    type State = M::State;
+
+    fn init(&self) -> M::State {
+        self.model.init_for(&mut self.operations.iter().copied())
+    }
+    fn step(&self, state: &M::State, operation: &O, next: &mut Vec<M::State>) {
+        self.model.step(state, operation, next);
+    }
+    fn is_empty(&self, state: &M::State) -> bool {
+        self.model.is_empty(state)
+    }
+    fn part(&self, operation: &O) -> Option<impl Eq + Hash + Debug> {
+        self.model.part(operation)
+    }
+    fn reads(&self, operation: &O) -> bool {
+        self.model.reads(operation)
+    }
+    fn is_too_late(&self, state: &M::State, operation: &O) -> bool {
+        self.model.is_too_late(state, operation)
+    }
+    fn may_wait(&self, state: &M::State, due: &[&O], open: &[&O], waits: &mut [bool]) {
+        self.model.may_wait(state, due, open, waits);
+    }
+    fn split(&self, operation: &O, steps: &mut Vec<O>) {
+        self.model.split(operation, steps);
+    }
+    fn repeats(&self, step: &O) -> bool {
+        self.model.repeats(step)
+    }
+    fn describe_state(&self, state: &M::State) -> String {
+        self.model.describe_state(state)
+    }
+    fn weight(&self, state: &M::State) -> usize {
+        self.model.weight(state)
     }
 }
 

@@ -13,6 +13,12 @@ pub struct Config {
     pub replaced: HashMap<String, String>,
     pub init: Option<String>,
     pub specification: Option<String>,
+    /// Names of what is true in every state.
+    pub invariants: Vec<String>,
+    /// What is shown of a state.
+    pub alias: Option<String>,
+    /// What tells states apart.
+    pub view: Option<String>,
 }
 
 /// Words that begin a part.
@@ -43,8 +49,18 @@ impl Config {
     /// # Errors
     /// What cannot be read, with its line.
     pub fn read(text: &str) -> Result<Config> {
+        let mut config = Config::default();
+        config.add(text)?;
+        Ok(config)
+    }
+
+    /// Adds what a further text says; where both give a value, it is the later one.
+    ///
+    /// # Errors
+    /// As [`Config::read`].
+    pub fn add(&mut self, text: &str) -> Result<()> {
         let words = words(&without_comments(text))?;
-        let (mut config, mut part, mut at) = (Config::default(), "", 0);
+        let (mut part, mut at) = ("", 0);
         while let Some((word, line)) = words.get(at) {
             at += 1;
             if let Some(begun) = PARTS.into_iter().find(|part| part == word) {
@@ -54,15 +70,18 @@ impl Config {
             match part {
                 "CONSTANT" | "CONSTANTS" => {
                     let located = |problem| Problem::new(format!("line {line}: {problem}"));
-                    at = config.constant(word, &words, at).map_err(located)?;
+                    at = self.constant(word, &words, at).map_err(located)?;
                 }
-                "INIT" => config.init = Some(word.clone()),
-                "SPECIFICATION" => config.specification = Some(word.clone()),
-                // What goes on is what the calls say.
+                "INIT" => self.init = Some(word.clone()),
+                "SPECIFICATION" => self.specification = Some(word.clone()),
+                "INVARIANT" | "INVARIANTS" => self.invariants.push(word.clone()),
+                "ALIAS" => self.alias = Some(word.clone()),
+                "VIEW" => self.view = Some(word.clone()),
+                // The calls say what goes on, and where it ends.
                 _ => {}
             }
         }
-        Ok(config)
+        Ok(())
     }
 
     /// `name = value` or `name <- other`; gives where the next begins.
@@ -181,6 +200,7 @@ mod tests {
         assert_eq!(config.constants["Text"], Value::text("a b"));
         assert_eq!(config.replaced["Name"], "Other");
         assert_eq!(config.specification.as_deref(), Some("Spec"));
+        assert_eq!(config.invariants, ["One", "Two"]);
         let error = Config::read("CONSTANT\n\nN : 3").expect_err("no value").to_string();
         assert!(error.contains("line 3") && error.contains("expected ="), "{error}");
     }

@@ -9,18 +9,20 @@ use super::parse;
 use super::problem::{Problem, Result};
 use super::scope::{Arg, Named, Names, Scope, find};
 use super::syntax::{Expr, Instance, Module, Unit};
+use super::validate;
 use super::value::Value;
 
-/// The module in this file, and all that it names, each once. Others are beside it.
+/// The module in this file, and all that it names, each once, with their texts. Others are beside
+/// it, or are those that OmniLink would generate, without a text.
 ///
 /// # Errors
 /// If a file cannot be read, or is no module.
-pub fn modules(path: &Path) -> Result<Vec<Module>> {
+pub fn modules(path: &Path) -> Result<Vec<(Module, String)>> {
     let mut modules = vec![read(path)?];
     let mut at = 0;
     while at < modules.len() {
-        for name in named(&modules[at]) {
-            let is_known = modules.iter().any(|module| has(module, &name));
+        for name in named(&modules[at].0) {
+            let is_known = modules.iter().any(|(module, _)| has(module, &name));
             if is_known || native::MODULES.contains(&name.as_str()) {
                 continue;
             }
@@ -28,8 +30,15 @@ pub fn modules(path: &Path) -> Result<Vec<Module>> {
             if !beside.exists() && native::OF_PROOFS.contains(&name.as_str()) {
                 continue;
             }
+            if !beside.exists()
+                && let Some(text) = validate::module(&name, path)?
+            {
+                let module = parse::module(&text).map_err(|error| Problem::new(error.to_string()));
+                modules.push((module?, String::new()));
+                continue;
+            }
             if !beside.exists() {
-                let (by, file) = (&modules[at].name, beside.display());
+                let (by, file) = (&modules[at].0.name, beside.display());
                 let message = format!("module {by} names module {name}: there is no {file}");
                 return Err(Problem::new(message));
             }
@@ -40,14 +49,34 @@ pub fn modules(path: &Path) -> Result<Vec<Module>> {
     Ok(modules)
 }
 
-fn read(path: &Path) -> Result<Module> {
+/// The module in this file, with its text.
+///
+/// # Errors
+/// If it cannot be read, or is none.
+pub fn read(path: &Path) -> Result<(Module, String)> {
     let shown = path.display();
     let text = std::fs::read_to_string(path)
         .map_err(|error| Problem::new(format!("cannot read {shown}: {error}")))?;
-    parse::module(&text).map_err(|error| {
+    let module = parse::module(&text).map_err(|error| {
         let (line, column) = (error.place.line, error.place.column);
         Problem::new(format!("{shown}:{line}:{column}: {}", error.message))
-    })
+    })?;
+    Ok((module, text))
+}
+
+/// The specification and the modules that it extends.
+pub fn extended(modules: &[Module]) -> Vec<&Module> {
+    let mut all = vec![&modules[0]];
+    let mut at = 0;
+    while at < all.len() {
+        for (name, _) in &all[at].extends {
+            let more = modules.iter().find(|module| module.name == *name);
+            let is_new = |more: &&Module| all.iter().all(|known| !std::ptr::eq(*known, *more));
+            all.extend(more.filter(is_new));
+        }
+        at += 1;
+    }
+    all
 }
 
 /// Whether it is this module, or has it inside.

@@ -26,13 +26,17 @@
 //! - `proof`: Goes past theorems and their proofs, of which nothing is kept.
 //! - `scope`: Which names can be used at a place of a specification, and what each stands for.
 //! - `sets`: Elements of sets: of those that are listed, and of those that are only described.
-//! - `specification`: A specification that was read: how it begins, and what each of its actions
-//!   leads to.
+//! - `source`: The modules and the configuration of a specification, as they are read, and how they
+//!   are compiled for values of its constants.
+//! - `specification`: A specification that was compiled: how it begins, and what each of its
+//!   actions leads to.
 //! - `standard`: Operators of the language, and of Naturals, Integers, Sequences, FiniteSets, TLC
 //!   and Bags.
 //! - `syntax`: What a TLA+ module says, as it is written.
 //! - `token`: Takes the text of a module apart: words, numbers, strings and symbols, each with its
 //!   place.
+//! - `validate`: The modules that OmniLink generates for a specification: `QueueValidate`, which
+//!   checks logs against `Queue`, and `__TraceOps`.
 //! - `value`: Values of TLA+.
 mod act;
 mod apply;
@@ -53,12 +57,15 @@ mod problem;
 mod proof;
 mod scope;
 mod sets;
+mod source;
 mod specification;
 mod standard;
 mod syntax;
 mod token;
+pub mod validate;
 mod value;
 
 pub use problem::Problem;
+pub use source::Source;
 pub use specification::{Action, Blocked, Constants, Specification, State, Step, evaluate};
 pub use value::Value;

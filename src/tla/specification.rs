@@ -1,18 +1,16 @@
-//! A specification that was read: how it begins, and what each of its actions leads to.
+//! A specification that was compiled: how it begins, and what each of its actions leads to.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::config::Config;
 use super::eval::{Compiled, Machine};
-use super::ir::{Ir, Routine, Spot};
-use super::load::{self, Globals};
+use super::ir::{Ir, Spot};
+use super::load::Globals;
 use super::lower::Lowering;
 use super::parse;
 use super::problem::{Problem, Result, fail};
-use super::scope::{Named, Names, Scope, find};
-use super::syntax::{Definition, Expr, Module, Node, Unit};
+use super::source::{Source, compiled};
 use super::value::Value;
 
 /// The values of the variables, in the order of their declarations.
@@ -28,19 +26,27 @@ pub type Constants = BTreeMap<String, Value>;
 pub struct Specification {
     pub name: String,
     pub variables: Vec<String>,
-    compiled: Compiled,
-    init: Expression,
+    /// The variable of which only the next value is looked at: no state has it.
+    pub(super) passing: Option<usize>,
+    pub(super) compiled: Compiled,
+    pub(super) init: Expression,
     /// By name; those that cannot be evaluated with the reason.
-    actions: BTreeMap<String, Result<Arc<Action>>>,
+    pub(super) actions: BTreeMap<String, Result<Arc<Action>>>,
+    /// By name.
+    pub(super) invariants: Vec<(String, Expression)>,
+    /// What is shown of a state.
+    pub(super) alias: Option<Expression>,
+    /// What tells states apart.
+    pub(super) view: Option<Expression>,
     /// The lines of each module.
-    lines: Vec<Vec<String>>,
+    pub(super) lines: Arc<[Vec<String>]>,
 }
 
 /// An expression, and how many slots its frame has.
 #[derive(Debug)]
-struct Expression {
-    ir: Ir,
-    slots: u32,
+pub struct Expression {
+    pub(super) ir: Ir,
+    pub(super) slots: u32,
 }
 
 /// A definition that says what the next state is.
@@ -48,7 +54,7 @@ struct Expression {
 pub struct Action {
     pub params: Vec<String>,
     /// The first slots are the parameters.
-    of: Expression,
+    pub(super) of: Expression,
 }
 
 /// A step that an action allows.
@@ -59,11 +65,13 @@ pub struct Step {
     pub answer: Option<Value>,
 }
 
-/// Why an action is not possible: the conjunct that is false, and its line.
+/// Why an action is not possible.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Blocked {
-    pub text: String,
-    pub line: u32,
+pub enum Blocked {
+    /// The conjunct that is false, and its line.
+    Conjunct { text: String, line: u32 },
+    /// The invariant that is false after it, and that state.
+    Invariant { name: String, after: State },
 }
 
 impl Specification {
@@ -73,23 +81,7 @@ impl Specification {
     /// # Errors
     /// What cannot be read, or is not supported, with its place.
     pub fn load(path: &Path, given: &Constants) -> Result<Specification> {
-        let (modules, beside) = (load::modules(path)?, path.with_extension("cfg"));
-        let config = match beside.exists() {
-            false => Config::default(),
-            true => {
-                let shown = beside.display();
-                let text = std::fs::read_to_string(&beside)
-                    .map_err(|error| Problem::new(format!("cannot read {shown}: {error}")))?;
-                Config::read(&text).map_err(|why| Problem::new(format!("{shown}: {why}")))?
-            }
-        };
-        let mut specification = Specification::compile(&modules, &config, given)?;
-        let file = |module: &Module| path.with_file_name(format!("{}.tla", module.name));
-        let files = std::iter::once(path.to_path_buf()).chain(modules[1..].iter().map(file));
-        let text = |path| std::fs::read_to_string(path).unwrap_or_default();
-        let lines = |path| text(path).lines().map(str::to_string).collect();
-        specification.lines = files.map(lines).collect();
-        Ok(specification)
+        Source::load(path, None, "")?.compile(given, &Constants::new())
     }
 
     /// The specification with this text, without a configuration.
@@ -97,35 +89,7 @@ impl Specification {
     /// # Errors
     /// As [`Specification::load`].
     pub fn from_text(text: &str) -> Result<Specification> {
-        let module = parse::module(text).map_err(|error| Problem::new(error.to_string()))?;
-        Specification::compile(&[module], &Config::default(), &Constants::new())
-    }
-
-    /// Compiles modules, of which the first is the specification.
-    fn compile(modules: &[Module], config: &Config, given: &Constants) -> Result<Specification> {
-        let (constants, replaced) = (config.constants.clone(), config.replaced.clone());
-        let given = given.clone();
-        let globals = Globals { constants, given, replaced, ..Globals::default() };
-        let mut lowering = Lowering::new(modules, globals);
-        let scope = lowering.module(&modules[0])?;
-        assumed(&mut lowering, &scope, &modules[0])?;
-        let init = initial(&mut lowering, &scope, config, modules)?;
-        let mut actions = BTreeMap::new();
-        for (of, inside) in definitions(modules, &mut lowering)? {
-            let action = action(&mut lowering, of, &inside);
-            if action.as_ref().map_or(true, |action| action.of.ir.reads_next()) {
-                actions.entry(of.name.clone()).or_insert(action.map(Arc::new));
-            }
-        }
-        let variables = std::mem::take(&mut lowering.globals.variables);
-        Ok(Specification {
-            name: modules[0].name.clone(),
-            variables,
-            compiled: compiled(lowering),
-            init,
-            actions,
-            lines: Vec::new(),
-        })
+        Source::from_text(text)?.compile(&Constants::new(), &Constants::new())
     }
 
     /// An action of this name, if there is one; an error where it cannot be evaluated.
@@ -141,40 +105,105 @@ impl Specification {
     /// The states in which it may begin.
     ///
     /// # Errors
-    /// If they cannot be evaluated.
+    /// If they cannot be evaluated, or an invariant is false in each.
     pub fn begin(&self) -> Result<Vec<State>> {
         let none = vec![Value::Bool(false); self.variables.len()];
         let mut machine = Machine::new(&self.compiled, &none, self.init.slots);
         let steps = self.steps_of(&mut machine, &self.init.ir, "the first state")?;
-        Ok(steps.into_iter().map(|step| step.next).collect())
+        let is_first = !steps.is_empty();
+        let (first, mut broken) = (steps.into_iter().map(|step| step.next), None);
+        let mut kept = Vec::new();
+        for state in first {
+            match self.broken(&state)? {
+                None => kept.push(state),
+                some => broken = some,
+            }
+        }
+        match broken.filter(|_| kept.is_empty() && is_first) {
+            Some(name) => fail(format!("the invariant {name} is false before the first step")),
+            None => Ok(kept),
+        }
     }
 
-    /// The steps of an action from a state. With one argument less than it has parameters, the last
-    /// is what the step answers.
+    /// The steps of an action from a state after which all invariants are true. With one argument
+    /// less than it has parameters, the last is what the step answers.
     ///
     /// # Errors
     /// If it cannot be evaluated there.
     pub fn steps(&self, action: &Action, state: &State, args: &[Value]) -> Result<Vec<Step>> {
+        let mut steps = self.all_steps(action, state, args)?;
+        if !self.invariants.is_empty() {
+            let mut kept = Vec::new();
+            for step in steps {
+                if self.broken(&step.next)?.is_none() {
+                    kept.push(step);
+                }
+            }
+            steps = kept;
+        }
+        Ok(steps)
+    }
+
+    fn all_steps(&self, action: &Action, state: &State, args: &[Value]) -> Result<Vec<Step>> {
         let mut machine = self.machine(action, state, args);
         self.steps_of(&mut machine, &action.of.ir, "the next state")
     }
 
-    /// The conjunct that is false after most others were true; none if the action is possible.
+    /// The name of an invariant that is false in this state, if one is.
+    fn broken(&self, state: &State) -> Result<Option<&String>> {
+        for (name, invariant) in &self.invariants {
+            if !Machine::new(&self.compiled, state, invariant.slots).bool(&invariant.ir)? {
+                return Ok(Some(name));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The invariant that is false after each of its steps, or the conjunct that is false after
+    /// most others were true; none if the action is possible.
     pub fn blocked(&self, action: &Action, state: &State, args: &[Value]) -> Option<Blocked> {
+        let steps = self.all_steps(action, state, args).ok()?;
+        for Step { next: after, .. } in &steps {
+            let name = self.broken(after).ok()??.clone();
+            return Some(Blocked::Invariant { name, after: after.clone() });
+        }
         let mut machine = self.machine(action, state, args);
-        let mut is_possible = false;
-        let ended = machine.act(&action.of.ir, &mut |_| {
-            is_possible = true;
-            Ok(false)
-        });
-        let (_, spot) = machine.blocked.filter(|_| ended.is_ok() && !is_possible)?;
-        Some(Blocked { text: self.line(spot)?, line: spot.place.line })
+        machine.act(&action.of.ir, &mut |_| Ok(false)).ok()?;
+        let (_, spot) = machine.blocked?;
+        Some(Blocked::Conjunct { text: self.line(spot)?, line: spot.place.line })
     }
 
     fn line(&self, spot: Spot) -> Option<String> {
         let lines = self.lines.get(spot.module as usize)?;
         let line = lines.get((spot.place.line as usize).checked_sub(1)?)?;
         Some(line.trim().trim_start_matches("/\\").trim().to_string())
+    }
+
+    /// The state as the configuration's ALIAS has it; else its variables.
+    pub fn shown(&self, state: &State) -> String {
+        let alias = self.alias.as_ref().and_then(|alias| {
+            let mut machine = Machine::new(&self.compiled, state, alias.slots);
+            // It may be about the next state, too: there is none here.
+            let value = machine.value(&alias.ir).ok()?;
+            let fields = value.pairs().ok()?;
+            let one = |(name, value): &(Value, Value)| match name {
+                Value::Text(name) => format!("{name} = {value}"),
+                name => format!("{name} = {value}"),
+            };
+            Some(fields.iter().map(one).collect::<Vec<_>>().join(", "))
+        });
+        let one = |(name, value): (&String, &Value)| format!("{name} = {value}");
+        let all = self.variables.iter().zip(state.iter());
+        alias.unwrap_or_else(|| all.map(one).collect::<Vec<_>>().join(", "))
+    }
+
+    /// What the configuration's VIEW has of a state, if it says how states are told apart.
+    ///
+    /// # Errors
+    /// If it cannot be evaluated.
+    pub fn view(&self, state: &State) -> Option<Result<Value>> {
+        let view = self.view.as_ref()?;
+        Some(Machine::new(&self.compiled, state, view.slots).value(&view.ir))
     }
 
     fn machine<'s>(&'s self, action: &Action, state: &'s State, args: &[Value]) -> Machine<'s> {
@@ -192,7 +221,10 @@ impl Specification {
             if let Some(at) = machine.next.iter().position(Option::is_none) {
                 return fail(format!("nothing says what {} is in {what}", self.variables[at]));
             }
-            let next: State = machine.next.iter().flatten().cloned().collect();
+            let mut next: State = machine.next.iter().flatten().cloned().collect();
+            if let Some(at) = self.passing {
+                Arc::make_mut(&mut next)[at] = Value::Bool(false);
+            }
             let answer = machine.free.and_then(|slot| machine.frame[slot as usize].clone());
             let step = Step { next, answer };
             // There are few, mostly one; of first states there can be many.
@@ -211,161 +243,6 @@ impl Specification {
         })?;
         Ok(steps)
     }
-}
-
-/// What was compiled. To call a routine that could not be is an error.
-fn compiled(lowering: Lowering) -> Compiled {
-    let none = || {
-        let message = "a RECURSIVE operator is called that cannot be evaluated";
-        let body = Ir::Fail(message.to_string(), Spot::default());
-        Routine { name: String::new(), first: 0, size: 0, body }
-    };
-    let routines = lowering.routines.into_iter().map(|of| of.unwrap_or_else(none)).collect();
-    Compiled { modules: lowering.modules, routines }
-}
-
-/// An error if an assumption is false. One that cannot be evaluated here says nothing.
-fn assumed<'a>(lowering: &mut Lowering<'a>, scope: &Names<'a>, module: &'a Module) -> Result<()> {
-    for unit in &module.units {
-        if let Unit::Assume(node) = unit
-            && let Ok(Ir::Value(Value::Bool(false))) = lowering.node(node, scope, false)
-        {
-            return lowering.problem(scope, node.place, "this assumption is false");
-        }
-    }
-    Ok(())
-}
-
-/// How it begins. Its variables count as primed: their first values are what comes next.
-fn initial<'a>(
-    lowering: &mut Lowering<'a>,
-    scope: &Names<'a>,
-    config: &Config,
-    modules: &'a [Module],
-) -> Result<Expression> {
-    let names = match (&config.init, &config.specification) {
-        (Some(name), _) | (None, Some(name)) => vec![name.as_str()],
-        (None, None) => vec!["Init", "Spec"],
-    };
-    let definition = names.iter().find_map(|name| match find(scope, name) {
-        Some((of, Named::Definition { of: definition, .. })) => Some((definition, of)),
-        _ => None,
-    });
-    let Some((definition, of)) = definition else {
-        return fail(format!("module {} does not define {}", modules[0].name, names[0]));
-    };
-    let mut first = Vec::new();
-    begins(lowering, &definition.body, &of, &mut first)?;
-    Ok(Expression { ir: Ir::And(first.into()), slots: lowering.next })
-}
-
-/// Adds what a formula says of the first state: all its conjuncts that are not about behaviours.
-fn begins<'a>(
-    lowering: &mut Lowering<'a>,
-    node: &'a Node,
-    scope: &Names<'a>,
-    first: &mut Vec<Ir>,
-) -> Result<()> {
-    match &node.of {
-        Expr::And(all) => {
-            return all.iter().try_for_each(|one| begins(lowering, one, scope, first));
-        }
-        Expr::Labelled { body, .. } => return begins(lowering, body, scope, first),
-        Expr::Apply { instances, name, args } if instances.is_empty() && args.is_empty() => {
-            if let Some((of, Named::Definition { of: definition, .. })) = find(scope, name)
-                && is_temporal(&definition.body, &of, 0)
-            {
-                return begins(lowering, &definition.body, &of, first);
-            }
-        }
-        _ => {}
-    }
-    if !is_temporal(node, scope, 0) {
-        first.push(lowering.node(node, scope, true)?);
-    }
-    Ok(())
-}
-
-/// Whether a formula, or what it names, is about behaviours.
-fn is_temporal(node: &Node, scope: &Names, depth: u32) -> bool {
-    let mut is = false;
-    node.each(&mut |part| {
-        is |= match &part.of {
-            Expr::Fairness { .. } | Expr::Action { .. } => true,
-            Expr::Apply { name, .. } if ["[]", "<>", "~>", "-+->"].contains(&&**name) => true,
-            Expr::Apply { instances, name, .. } if instances.is_empty() && depth < 16 => {
-                match find(scope, name) {
-                    Some((of, Named::Definition { of: definition, is_recursive: false })) => {
-                        is_temporal(&definition.body, &of, depth + 1)
-                    }
-                    _ => false,
-                }
-            }
-            _ => false,
-        };
-    });
-    is
-}
-
-/// Adds the definitions of a module, and of those of which it has instances without a name.
-fn defined<'a>(
-    modules: &'a [Module],
-    lowering: &mut Lowering<'a>,
-    (module, scope): (&'a Module, &Names<'a>),
-    all: &mut Vec<(&'a Definition, Names<'a>)>,
-) -> Result<()> {
-    for unit in &module.units {
-        match unit {
-            Unit::Definition(of) if of.domain.is_empty() => all.push((of, scope.clone())),
-            Unit::Instance(of) if of.name.is_none() => {
-                if let Some(module) = modules.iter().find(|module| module.name == of.module) {
-                    let scope = lowering.open(of, scope)?;
-                    defined(modules, lowering, (module, &scope), all)?;
-                }
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// The definitions of the specification and of the modules that it extends, with their scopes.
-fn definitions<'a>(
-    modules: &'a [Module],
-    lowering: &mut Lowering<'a>,
-) -> Result<Vec<(&'a Definition, Names<'a>)>> {
-    let (mut all, mut extended) = (Vec::new(), vec![&modules[0]]);
-    let mut at = 0;
-    while at < extended.len() {
-        let module = extended[at];
-        at += 1;
-        let scope = lowering.module(module)?;
-        for (name, _) in &module.extends {
-            let more = modules.iter().find(|module| module.name == *name);
-            let is_new = |more: &&Module| extended.iter().all(|known| !std::ptr::eq(*known, *more));
-            extended.extend(more.filter(is_new));
-        }
-        defined(modules, lowering, (module, &scope), &mut all)?;
-    }
-    Ok(all)
-}
-
-fn action<'a>(
-    lowering: &mut Lowering<'a>,
-    of: &'a Definition,
-    scope: &Names<'a>,
-) -> Result<Action> {
-    if let Some(param) = of.params.iter().find(|param| param.arity > 0) {
-        return fail(format!("{} takes an operator ({}): it is no action", of.name, param.name));
-    }
-    lowering.next = of.params.len() as u32;
-    let inside = Scope::inside(scope, lowering.next);
-    for (slot, param) in (0..).zip(&of.params) {
-        inside.bind(&param.name, Named::Local(slot));
-    }
-    let ir = lowering.node(&of.body, &inside, false)?;
-    let params = of.params.iter().map(|param| param.name.clone()).collect();
-    Ok(Action { params, of: Expression { ir, slots: lowering.next } })
 }
 
 /// The value of an expression in the scope of a module, which has no variables in it.

@@ -176,7 +176,7 @@ fn compare(
     call: fn(&History, OperationId) -> Answered<Json, Json>,
 ) {
     let spec: Spec = model.parse().expect(model);
-    let specified = Specified::load(&data("tla").join(file)).expect(file);
+    let specified = Specified::load(&data("tla").join(file), "").expect(file);
     let (limits, mut random) = (Limits::default(), Random::new(37));
     let (mut consistent, mut wrong) = (0, 0);
     for _ in 0..crate::how_many(2_000) {

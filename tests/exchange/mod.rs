@@ -9,7 +9,7 @@ mod recorded;
 mod s2;
 mod transactions;
 
-pub use omnilink::{any_logs as omnilink_logs, one_log as omnilink_log};
+pub use omnilink::{Action, any_logs as omnilink_logs, one_log as omnilink_log};
 
 use std::path::Path;
 

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use interlap::report::words::NOTHING_FOUND;
 
+use serde_json::json;
+
 use super::tool::{Tool, data, read};
+use crate::exchange::{Action, omnilink_logs};
 
 const HISTORY: &str = r#"{"thread": 0, "op": "enqueue", "args": [3], "start": 1, "end": 2}
 {"thread": 0, "op": "enqueue", "args": [4], "start": 3, "end": 4}
@@ -77,7 +80,7 @@ fn a_bundled_queue_is_judged_by_a_specification() {
     tool.replay(found.finding()).expect(1, &["checked again: the same violation"]);
 }
 
-/// Of a class that lists its methods, with constants from a configuration.
+/// Of a class that lists its methods; its comment says what is not said beside the specification.
 #[test]
 fn methods_are_judged_by_a_specification() {
     let pool = r#"
@@ -104,13 +107,86 @@ fn methods_are_judged_by_a_specification() {
     "#;
     let run = |guard: &str, status: i32, part: &str| {
         let tool = Tool::new();
-        let text = format!("#include <atomic>\n{}", pool.replace("GUARD", guard));
+        let model = tool.write("Ids.tla", &read(data("tla/Ids.tla")).replace("Acquire", "Take"));
+        let head = "// interlap: action acquire = Take\n// interlap: constant Size = 2\n";
+        let text = format!("{head}#include <atomic>\n{}", pool.replace("GUARD", guard));
         let run = tool.fuzz_text("pool.cpp", &text).rounds(600).findings(1);
-        let run = run.with("--threads 3 --calls 3 --shrink 2s --model").arg(data("tla/Ids.tla"));
+        let run = run.with("--threads 3 --calls 3 --shrink 2s --model").arg(model).run();
         run.expect(status, &[part]);
+        if status == 1 {
+            tool.replay(run.finding()).expect(1, &["checked again: the same violation"]);
+        }
     };
     run("std::lock_guard<std::mutex> guard(mutex);", 0, NOTHING_FOUND);
     run("", 1, "not-linearizable of acquire");
+}
+
+/// Which constants there are, what is true in every state, and how a state is shown.
+#[test]
+fn a_configuration_says_more_than_a_specification() {
+    let tool = Tool::new();
+    let text = read(data("tla/Queue.tla"));
+    let text = text.replace("CONSTANT Empty", "CONSTANTS Empty, Values, Longest").replace(
+        "====",
+        "LOCAL INSTANCE Naturals\nIsShort == Len(q) <= Longest\n\
+         IsKnown == \\A n \\in 1..Len(q) : q[n] \\in Values\n\
+         Shown == [length |-> Len(q)]\n====",
+    );
+    let model = tool.write("Queue.tla", &text);
+    let told = "CONSTRAINT IsShort INVARIANTS IsKnown IsShort ALIAS Shown CONSTANT Longest =";
+    let small = tool.write("Small.cfg", &format!("{told} 1"));
+    let file = tool.write("history.jsonl", HISTORY);
+    let run = |cfg: PathBuf| {
+        tool.call("check --model").arg(&model).arg("--cfg").arg(cfg).arg(&file).run()
+    };
+    // Values of the history are known; a configuration for TLC may have others.
+    run(tool.write("Large.cfg", &format!("{told} 2"))).expect(0, &["consistent with Queue"]);
+    let values = format!("{told} 2 Values = {{v1, v2}}");
+    run(tool.write("Values.cfg", &values)).expect(0, &["consistent with Queue"]);
+    let said = ["refused: IsShort would be false: length = 2", "leaves length = 1"];
+    run(small.clone()).expect(1, &said);
+    run(tool.write("Other.cfg", "INVARIANT Other")).expect(2, &["Other, which is not defined"]);
+    let with = format!("{}:with=constant Longest = 2", model.display());
+    tool.call("check --model").arg(with).arg(&file).expect(0, &["consistent with Queue"]);
+    tool.call("check --model fifo --cfg").arg(small).arg(file).expect(2, &["names no Queue.tla"]);
+}
+
+/// The modules that OmniLink generates for `Bank`, and those that its users write on top of them.
+#[test]
+fn omnilinks_logs_are_judged_by_its_modules() {
+    let tool = Tool::new();
+    for file in ["Bank.tla", "MCBankValidate.tla", "MCBankValidate.cfg"] {
+        tool.write(file, &read(data("tla").join(file)));
+    }
+    let code = |code: i64| json!({"code": code});
+    let put = |stamps, n: i64| ("Put", stamps, json!({"account": "a", "n": n, "_meta": code(0)}));
+    let taken = |stamps, n: i64, aborts: bool, of: i64| {
+        let fields = json!({"account": "a", "n": n, "_did_abort": aborts, "_meta": code(of)});
+        ("Take", stamps, fields)
+    };
+    let check = |threads: &[Vec<Action>], model: &str| {
+        let logs = omnilink_logs("Bank", threads);
+        tool.call("check --model").arg(tool.dir.path().join(model)).arg(logs.path()).run()
+    };
+    let validated = |threads: &[Vec<Action>]| check(threads, "MCBankValidate.tla");
+    let good = [vec![put((5, 9), 3)], vec![taken((6, 8), 3, false, 0)]];
+    validated(&good).expect(0, &["consistent with MCBankValidate"]);
+    check(&good, "Bank.tla").expect(0, &["consistent with Bank (2 operations)"]);
+    // In steps of one, with others between; what aborted must say so.
+    let aborted = |code: i64, at| {
+        let none = taken((10, 12), 1, true, code);
+        [vec![put((5, 9), 2)], vec![none, taken((at, at + 9), 2, false, 0)]]
+    };
+    validated(&aborted(7, 13)).expect(0, &["consistent with MCBankValidate"]);
+    check(&aborted(8, 13), "Bank.tla").expect(0, &["consistent with Bank"]);
+    validated(&aborted(8, 13)).expect(1, &["refused: line", "_meta.code = 7"]);
+    let early = [vec![put((5, 9), 2)], vec![taken((1, 4), 2, false, 0)]];
+    validated(&early).expect(1, &["not-interval-linearizable", "Take(account = \"a\", n = 2)"]);
+    // What must hold at the end.
+    validated(&[vec![put((5, 9), 2)]]).expect(1, &["NothingIsLeft would be false"]);
+    let history = tool.write("history.jsonl", HISTORY);
+    let run = tool.call("check --model").arg(tool.dir.path().join("MCBankValidate.tla"));
+    run.arg(history).expect(3, &["enqueue is no record of OmniLink's logs"]);
 }
 
 #[test]
@@ -132,7 +208,8 @@ fn what_is_wrong_with_a_specification_is_said() {
     refused("q # <<>>\n", "Len(q) # N\n", &["N is not defined"]);
     let assumes = "ASSUME \\A n \\in {Empty} : n # Empty\nVARIABLE q";
     refused("VARIABLE q", assumes, &["Queue.tla:4:", "this assumption is false"]);
-    refused("Enqueue(value) ==", "Put(value) ==", &["no action Enqueue for enqueue"]);
+    let said = ["no action Enqueue for enqueue", "// interlap: action enqueue = NAME"];
+    refused("Enqueue(value) ==", "Put(value) ==", &said);
     refused("Dequeue(result)", "Dequeue(a, result)", &["needs one for each argument"]);
     // With nothing inside it cannot be evaluated.
     let guarded = "Append(q, value) /\\ Head(Tail(q)) = 3";

@@ -272,17 +272,20 @@ impl<'a, M: Expect<Call<'a>>> Found<'_, 'a, M> {
             (0..self.steps.len()).filter(|step| done >> step & 1 == 1).map(name).collect();
         done_before.dedup();
         let end = &self.graph.nodes[end];
-        let mut stuck: Vec<usize> = end.tries.iter().map(|(step, _)| *step).collect();
-        // Of several steps of an operation the first that cannot be is its answer's.
-        stuck.dedup_by_key(|step| self.steps[*step].id);
-        let expected = |step: &usize| self.object.expected(&end.state, &self.steps[*step].call);
-        Partial {
-            before: self.state(at),
-            done_before,
-            steps,
-            stuck: stuck.iter().map(|step| name(*step)).collect(),
-            expected: stuck.iter().map(expected).collect(),
+        let expected = |step: usize| self.object.expected(&end.state, &self.steps[step].call);
+        let mut stuck: Vec<(usize, Expected)> = Vec::new();
+        // Of several steps of an operation, the first of which something is known.
+        for (step, _) in &end.tries {
+            let same = |(other, _): &&mut (usize, _)| self.steps[*other].id == self.steps[*step].id;
+            match stuck.last_mut().filter(same) {
+                Some(last) if last.1 == Expected::UNKNOWN => *last = (*step, expected(*step)),
+                Some(_) => {}
+                None => stuck.push((*step, expected(*step))),
+            }
         }
+        let (stuck, expected): (Vec<usize>, Vec<Expected>) = stuck.into_iter().unzip();
+        let stuck = stuck.into_iter().map(name).collect();
+        Partial { before: self.state(at), done_before, steps, stuck, expected }
     }
 
     /// The state of a node in words.

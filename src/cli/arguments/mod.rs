@@ -22,6 +22,7 @@ use crate::core::plan::{
 };
 use crate::fuzz::engine::EngineChoice;
 use crate::model::program::Program;
+use crate::model::settings::{CONFIGURATION, joined};
 use crate::model::{Kind, Spec};
 use crate::trace::area::THREADS_MAX;
 
@@ -89,7 +90,7 @@ pub enum Command {
     Doctor(Doctor),
     /// Answer for a specification in TLA+, over a socket
     #[command(hide = true)]
-    ServeSpecification { file: PathBuf },
+    ServeSpecification { file: PathBuf, settings: String },
 }
 
 const FUZZ_EXAMPLES: &str = "\
@@ -369,6 +370,9 @@ pub struct Model {
     /// (docs/models.md); `--model crate:consistency=...` says by which orders
     #[arg(long, value_name = "PATH")]
     model_crate: Option<PathBuf>,
+    /// Configuration of the specification, instead of the one beside it (Queue.cfg)
+    #[arg(long, value_name = "FILE", requires = "model")]
+    cfg: Option<PathBuf>,
 }
 
 impl Model {
@@ -380,7 +384,9 @@ impl Model {
         let in_model =
             self.model.and_then(|model| model.program).map(|of| PathBuf::from(of.path()));
         let Some(path) = self.model_crate.as_ref().or(in_model.as_ref()) else {
-            return Ok(self.model);
+            return self.cfg.as_ref().map_or(Ok(self.model), |cfg| {
+                Err(anyhow::anyhow!("--cfg {}: --model names no Queue.tla", cfg.display()))
+            });
         };
         let model = self.model.unwrap_or(Spec::new(Kind::Own));
         if model.kind != Kind::Own {
@@ -394,7 +400,18 @@ impl Model {
         let is_manifest = path.file_name() == Some(MANIFEST.as_ref());
         let folder = path.parent().filter(|_| is_manifest).unwrap_or(&path);
         let path = folder.to_str().with_context(|| format!("{shown} is no UTF-8"))?;
-        Ok(Some(Spec { program: Some(Program::at(path)), ..model }))
+        let mut settings = self.model.and_then(|of| of.program).map_or("", Program::settings);
+        let with;
+        if let Some(cfg) = &self.cfg {
+            let shown = cfg.display();
+            if !Program::at(path).is_specification() {
+                anyhow::bail!("--cfg {shown} is of a specification in TLA+: {path} is none");
+            }
+            let cfg = cfg.canonicalize().with_context(|| format!("--cfg {shown}"))?;
+            with = joined(settings, &format!("{CONFIGURATION} {}", cfg.display()));
+            settings = &with;
+        }
+        Ok(Some(Spec { program: Some(Program::with(path, settings)), ..model }))
     }
 }
 

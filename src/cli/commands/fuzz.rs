@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 
 use super::adapters::{Adapters, harness_program};
 use super::ci::{self, Reports};
 use super::{overview, print_json, regress, shrink, stop_flag, trust};
 use crate::adapter::compile::{self, Compiled, Request};
+use crate::adapter::head::Head;
 use crate::campaign::ledger::Ledger;
 use crate::cli::arguments;
 use crate::core::outcome::Outcome;
@@ -198,7 +199,7 @@ fn plan(args: &arguments::Fuzz, adapters: &Adapters) -> Result<Plan> {
             flags: flags(&args.build.flags)?,
         },
         engine: Engine::Native,
-        model: workload.model.named()?.map(|model| model.to_string()),
+        model: model(workload, &adapter.head)?,
         seed: workload.seed.unwrap_or_else(fresh_seed),
         threads: workload.threads,
         calls: workload.calls,
@@ -225,6 +226,14 @@ fn plan(args: &arguments::Fuzz, adapters: &Adapters) -> Result<Plan> {
     };
     let engine = workload.engine.engine(&adapter.name, &adapter.head, &plan)?;
     Ok(Plan { engine, ..plan })
+}
+
+/// The model that was named. Of a specification, the adapter may say something.
+fn model(workload: &arguments::Workload, head: &Head) -> Result<Option<String>> {
+    let Some(named) = workload.model.named()? else { return Ok(None) };
+    let model = named.under(&head.settings);
+    let model = model.map_err(|error| anyhow!("a line `// interlap:` of the adapter: {error}"))?;
+    Ok(Some(model.to_string()))
 }
 
 /// The flags of the command line, with absolute paths.

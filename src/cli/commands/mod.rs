@@ -81,8 +81,8 @@ use super::arguments::Command;
 
 /// Carries out a command. Its outcome decides the exit status, even if standard output was closed.
 pub fn run(command: &Command) -> ExitCode {
-    if let Command::ServeSpecification { file } = command {
-        return serve_specification(file);
+    if let Command::ServeSpecification { file, settings } = command {
+        return serve_specification(file, settings);
     }
     let mut out = Output::standard();
     let done = carry_out(command, &mut out);

@@ -10,7 +10,7 @@ use crate::core::interner::{Interner, Value};
 use crate::core::operation::Family;
 use crate::exchange::{self, Format, Imported, Options};
 use crate::model::Spec;
-use crate::model::program::{Program, Running};
+use crate::model::program::{Calls, Running};
 use crate::trace::rounds;
 use crate::view::checked::Named;
 
@@ -72,8 +72,12 @@ pub fn read_copy(
     }
     let initial = source.initial.0.map(Value::Integer);
     let options = Options { model, initial };
-    let imported = match model.and_then(|model| model.program).and_then(Program::running) {
-        Some(running) => own(&**running, path, format, &options),
+    let program = model.and_then(|model| model.program);
+    let imported = match program.and_then(|program| Some((program, program.running()?))) {
+        Some((program, running)) => {
+            let calls = exchange::read_calls(path, format, program.is_of_logs());
+            own(&**running, calls, || exchange::read(path, format, &options), model)
+        }
         None => exchange::read(path, format, &options),
     };
     let exchange::Imported { history, model, interner, notes } = imported.map_err(located)?;
@@ -95,20 +99,20 @@ pub fn read_copy(
 
 /// The history as one of the operations of a user's model.
 fn own(
-    model: &dyn Running,
-    path: &Path,
-    format: Format,
-    options: &Options,
+    running: &dyn Running,
+    calls: Option<Result<Calls, String>>,
+    read: impl FnOnce() -> Result<Imported, String>,
+    model: Option<Spec>,
 ) -> Result<Imported, String> {
-    let (history, notes) = match exchange::read_calls(path, format) {
-        Some(calls) => (model.own(&calls?)?, Vec::new()),
+    let (history, notes) = match calls {
+        Some(calls) => (running.own(&calls?)?, Vec::new()),
         None => {
-            let read = exchange::read(path, format, options)?;
-            (model.own_history(&read.history, &read.interner)?, read.notes)
+            let read = read()?;
+            (running.own_history(&read.history, &read.interner)?, read.notes)
         }
     };
     let interner = history.own.as_ref().map(|own| own.strings.clone()).unwrap_or_default();
-    Ok(Imported { history, model: options.model, interner, notes })
+    Ok(Imported { history, model, interner, notes })
 }
 
 fn read_trace(path: &Path, model: Option<Spec>) -> Result<(Vec<RecordedHistory>, Option<String>)> {
