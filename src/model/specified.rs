@@ -378,7 +378,7 @@ impl<'a> Record<'a> {
     fn event(&self) -> Result<Value, String> {
         let fields = self.fields.iter().filter(|(name, _)| *name != PID);
         let fields = fields.map(|(name, of)| Ok((Value::text(name), logged(of)?)));
-        let made = fields.collect::<Result<_, String>>().and_then(|fields| function(fields))?;
+        let made = fields.collect::<Result<_, String>>().and_then(function)?;
         let (pid, name) = (Value::Int(self.pid), Value::text(self.name));
         let all = [("pid", pid), ("operation_name", name), ("operation", made)];
         function(all.map(|(name, value)| (Value::text(name), value)).into())

@@ -1,6 +1,10 @@
 //! The program of a model: what the `main` of a crate that is named by `--model-crate` calls.
 //! It answers questions about operations and states over a socket, a line of JSON each, and knows
 //! both by numbers.
+//!
+//! - `wanted`: Guesses which of several calls came first by their values alone, whatever the model:
+//!   of two that are given a value, the one whose value another call has to do with earlier.
+mod wanted;
 
 use std::collections::HashMap;
 use std::env;
@@ -10,7 +14,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
@@ -19,7 +23,7 @@ use serde_json::Value as Json;
 
 use crate::check::{
     Exhausted, Explanation, Limits, OfSearch, UNEXPLAINED_IN_STEPS, Undecided, Verdict, Witness,
-    check,
+    check_wanting,
 };
 use crate::core::history::OperationId;
 use crate::core::journal::Journal;
@@ -27,6 +31,7 @@ use crate::core::recorder::Answered;
 use crate::model::Model;
 use crate::model::program::{Bounds, GaveUp, Judged};
 use crate::tla::Problem;
+use wanted::{Values, Wanted};
 
 /// The variable of the environment that has the path of the socket.
 pub const SOCKET: &str = "INTERLAP_MODEL_SOCKET";
@@ -184,7 +189,7 @@ where
     model: M,
     steps: Vec<O>,
     /// Operations by their first steps.
-    wholes: HashMap<u32, O>,
+    wholes: HashMap<u32, (O, Values)>,
     states: Vec<M::State>,
     numbers: HashMap<M::State, u32>,
     /// A history that begins in a state, by the first steps of its operations.
@@ -222,7 +227,7 @@ where
             Question::Open(call) => self.operation(call, None),
             Question::Answered(call, answer) => self.operation(call, Some(answer)),
             Question::Init(operations) => {
-                let mut made = operations.iter().map(|step| &self.wholes[step]);
+                let mut made = operations.iter().map(|step| &self.wholes[step].0);
                 let first = self.model.init_for(&mut made);
                 let first = self.number(first);
                 self.histories.insert(first, operations);
@@ -245,13 +250,17 @@ where
                 let (mut journal, mut named) = (Journal::default(), HashMap::new());
                 journal.drained = drained;
                 for (thread, index, step, start, end) in operations {
-                    let whole = self.wholes[&step].clone();
+                    let whole = self.wholes[&step].0.clone();
                     let id = journal.push(thread, whole, start, end).expect("as it was recorded");
-                    named.insert(id, OperationId { thread, index });
+                    named.insert(id, (OperationId { thread, index }, step));
                 }
-                let operations = self.histories[&state].iter().map(|step| &self.wholes[step]);
+                let operations = self.histories[&state].iter().map(|step| &self.wholes[step].0);
                 let model = Before { model: &self.model, operations: operations.collect() };
-                Reply::Judged(judge(&journal, &model, &bounds, &named))
+                let values = |id| &self.wholes[&named[&id].1].1;
+                let wanted = OnceLock::new();
+                let when = |id| wanted.get_or_init(|| Wanted::new(&journal, values)).when(id);
+                let verdict = check_wanting(&journal, &model, &limits(&bounds), &when);
+                Reply::Judged(judged(verdict, |id| named[&id].0))
             }
             Question::Describe(state) => {
                 Reply::Text(Some(self.model.describe_state(&self.states[state as usize])))
@@ -289,7 +298,8 @@ where
         if steps.is_empty() {
             steps.push(whole.clone());
         }
-        self.wholes.insert(self.steps.len() as u32, whole);
+        let values = Values::of(&call, answer.as_ref());
+        self.wholes.insert(self.steps.len() as u32, (whole, values));
         let reads = steps.iter().map(|step| self.model.reads(step)).collect();
         let repeats = steps.iter().map(|step| self.model.repeats(step)).collect();
         let (first, count) = (self.steps.len() as u32, steps.len() as u32);
@@ -298,26 +308,24 @@ where
     }
 }
 
-/// Judges the journal, and names operations as `named` has them.
-fn judge<O: Clone + Debug + Sync, M: Model<O> + Sync>(
-    journal: &Journal<O>,
-    model: &M,
-    bounds: &Bounds,
-    named: &HashMap<OperationId, OperationId>,
-) -> Judged {
+fn limits(bounds: &Bounds) -> Limits {
     let most = bounds.milliseconds.map(Duration::from_millis);
-    let limits = Limits {
+    Limits {
         configurations_max: bounds.configurations,
         steps_max: bounds.steps,
         memory_max: bounds.memory,
         jobs: bounds.jobs,
         cancelled: None,
         deadline: most.map(|most| Instant::now() + most),
-    };
-    match check(journal, model, &limits) {
+    }
+}
+
+/// A verdict about operations that have other names outside.
+fn judged(verdict: Verdict, named: impl Fn(OperationId) -> OperationId) -> Judged {
+    match verdict {
         Verdict::Consistent => Judged::Linearizable,
         Verdict::Violation(Witness { rule, explanation, operations }) => {
-            let mut operations: Vec<OperationId> = operations.iter().map(|id| named[id]).collect();
+            let mut operations: Vec<OperationId> = operations.into_iter().map(named).collect();
             let last = operations.pop().expect("a witness has operations");
             match *explanation {
                 Explanation::Search(OfSearch::ModelNotEmpty(states)) => {

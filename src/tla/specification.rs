@@ -163,7 +163,7 @@ impl Specification {
     /// most others were true; none if the action is possible.
     pub fn blocked(&self, action: &Action, state: &State, args: &[Value]) -> Option<Blocked> {
         let steps = self.all_steps(action, state, args).ok()?;
-        for Step { next: after, .. } in &steps {
+        if let Some(Step { next: after, .. }) = steps.first() {
             let name = self.broken(after).ok()??.clone();
             return Some(Blocked::Invariant { name, after: after.clone() });
         }

@@ -6,13 +6,15 @@
 //! the order of their first operation, and the first part that is violated is the answer. Once one
 //! is, those after it are given up, and those before it are not.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Debug;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::depth_first::{Boxed, DepthFirst, Instant};
 use super::frontier::{Frontier, MANY, Search, or_wider};
 use super::position::Position;
+use crate::check::data::bits::WORD;
 use crate::check::data::witnesses::{UNEXPLAINED, UNEXPLAINED_IN_STEPS};
 use crate::check::explanation::{Explanation, OfSearch, States};
 use crate::check::undecided::Exhausted;
@@ -21,13 +23,33 @@ use crate::core::history::{NEVER, OperationId};
 use crate::core::journal::Journal;
 use crate::model::Model;
 
+/// So many configurations are followed before one order is looked for.
+const FEW: usize = 4_096;
+
 /// States that a witness describes.
 const STATES_MAX: usize = 4;
 
 /// Operations that are judged together.
 type Part = Vec<OperationId>;
 
+/// When what an operation adds is asked for; none if it adds nothing.
+pub type Wanted<'a> = &'a (dyn Fn(OperationId) -> Option<u64> + Sync);
+
 pub fn check<O, M>(journal: &Journal<O>, model: &M, limits: &Limits) -> Verdict
+where
+    O: Clone + Debug + Sync,
+    M: Model<O> + Sync,
+{
+    check_wanting(journal, model, limits, &|_| None)
+}
+
+/// The same, with a guess at which of several operations came first.
+pub fn check_wanting<O, M>(
+    journal: &Journal<O>,
+    model: &M,
+    limits: &Limits,
+    wanted: Wanted,
+) -> Verdict
 where
     O: Clone + Debug + Sync,
     M: Model<O> + Sync,
@@ -43,11 +65,7 @@ where
             if at >= parts.len() || lowest.load(Ordering::Relaxed) < at {
                 break;
             }
-            let narrow = Search::new(model, &limits).stop_below(&lowest, at);
-            let walked = or_wider(walk::<O, M, 1>(journal, &parts[at], narrow, |_| {}), || {
-                let wide = Search::new(model, &limits).stop_below(&lowest, at);
-                walk::<O, M, MANY>(journal, &parts[at], wide, |_| {})
-            });
+            let walked = searched(journal, &parts[at], (model, &limits), (&lowest, at), wanted);
             let verdict = match walked {
                 Ok(None) => continue,
                 Ok(Some(witness)) => {
@@ -67,6 +85,71 @@ where
     // A violation of one part is one, even where other parts were not decided.
     found.sort_by_key(|(at, verdict)| (!matches!(verdict, Verdict::Violation(_)), *at));
     found.into_iter().next().map_or(Verdict::Consistent, |(_, verdict)| verdict)
+}
+
+/// Every order is followed at once. Where there are many, one is looked for first: most histories
+/// are good.
+fn searched<O, M>(
+    journal: &Journal<O>,
+    part: &Part,
+    (model, limits): (&M, &Limits),
+    (lowest, at): (&AtomicUsize, usize),
+    wanted: Wanted,
+) -> Result<Option<Witness>, Exhausted>
+where
+    O: Clone + Debug,
+    M: Model<O>,
+{
+    let few = Limits { configurations_max: FEW.min(limits.configurations_max), ..limits.clone() };
+    let narrow = |limits| {
+        let search = Search::new(model, limits).stop_below(lowest, at);
+        walk::<O, M, 1>(journal, part, search, |_| {})
+    };
+    match narrow(&few) {
+        Err(Exhausted::Configurations(_)) if limits.configurations_max > FEW => {}
+        Err(Exhausted::Open(_)) => {}
+        decided => return decided,
+    }
+    if has_order(journal, part, (model, limits), wanted) {
+        return Ok(None);
+    }
+    or_wider(narrow(limits), || {
+        let wide = Search::new(model, limits).stop_below(lowest, at);
+        walk::<O, M, MANY>(journal, part, wide, |_| {})
+    })
+}
+
+/// Whether an order is found soon.
+fn has_order<O: Clone + Debug, M: Model<O>>(
+    journal: &Journal<O>,
+    part: &Part,
+    (object, limits): (&M, &Limits),
+    wanted: Wanted,
+) -> bool {
+    let mut threads: BTreeMap<u32, Vec<Boxed<O>>> = BTreeMap::new();
+    let mut steps = Vec::new();
+    for &id in part {
+        let (timed, wanted) = (journal.get(id), wanted(id));
+        split(object, &timed.operation, &mut steps);
+        let instant = |(at, operation): (usize, O)| Instant {
+            operation,
+            before: at.checked_sub(1),
+            takes: wanted.is_none(),
+        };
+        threads.entry(id.thread).or_default().push(Boxed {
+            id,
+            start: timed.start,
+            end: timed.end,
+            steps: steps.drain(..).enumerate().map(instant).collect(),
+            wanted: wanted.unwrap_or(timed.end),
+        });
+    }
+    let threads: Vec<Vec<Boxed<O>>> = threads.into_values().collect();
+    if threads.iter().flatten().any(|operation| operation.steps.len() > WORD) {
+        return false;
+    }
+    let (threads, drained) = (&threads[..], journal.drained);
+    DepthFirst { object, threads, stack: false, drained, limits }.find().is_ok()
 }
 
 /// The operations by part, in the order of each part's first; all in one where one concerns all.

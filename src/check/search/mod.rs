@@ -40,6 +40,7 @@
 //!   as it can: when one is taken.
 
 pub mod cells;
+pub mod depth_first;
 pub mod early;
 pub mod frontier;
 pub mod history;
