@@ -1,7 +1,7 @@
 //! Programs of users' models: how one is built and started, and asked (`serve` answers).
 //! What it said is kept, so that of equal operations and states it is asked once.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Debug, Formatter};
 use std::hash::Hash;
 use std::io::{BufRead, BufReader, ErrorKind, Write};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use rustc_hash::FxHashMap;
-use serde_json::Value as Json;
+use serde::Serialize;
 
 use crate::core::history::{Entry, History, NEVER, Operation, OperationId, Thread};
 use crate::core::interner::Interner;
@@ -26,7 +26,7 @@ use crate::core::recorder::Answered;
 use crate::exchange::calls;
 use crate::model::program::{Bounds, Calls, GaveUp, Judged, Program, Running};
 use crate::model::{Model, Specified};
-use crate::serve::{Described, Judge, Question, Reply, SOCKET, VERSION, serve_as};
+use crate::serve::{Asked, Described, Judge, Question, Reply, SOCKET, VERSION, serve_as};
 
 /// The command by which interlap's own program answers for a specification.
 pub const SERVE: &str = "serve-specification";
@@ -38,6 +38,8 @@ const BEGIN_MAX: Duration = Duration::from_secs(30);
 const ANSWER_MAX: Duration = Duration::from_secs(10);
 /// How long a program that no longer talks may take to end.
 const END_MAX: Duration = Duration::from_secs(1);
+/// So many operations are asked about at once.
+const ASKED_MAX: usize = 256;
 /// How long a program may first look at a history, in milliseconds.
 const SLICE_FIRST: u64 = 4_000;
 /// How often it is asked whether to wait longer.
@@ -255,12 +257,19 @@ impl Running for Served {
     fn own(&self, calls: &Calls) -> Result<History, String> {
         let session = self.session().map_err(|error| format!("{error:#}"))?;
         let (mut journal, mut numbers) = (Journal::default(), Vec::new());
+        let asked = calls.operations().map(|(_, timed)| {
+            let Answered { call, answer } = timed.operation.clone();
+            match answer {
+                Some(answer) => Asked::Answered(call, answer),
+                None => Asked::Open(call),
+            }
+        });
+        let mut spoken = session.operations(asked.collect()).into_iter();
         let mut operations = Vec::new();
         (journal.drained, journal.annotations) = (calls.drained, calls.annotations.clone());
         for (id, timed) in calls.operations() {
-            let Answered { call, answer } = timed.operation.clone();
             let end = (timed.end != NEVER).then_some(timed.end);
-            let spoken = session.operation(call, answer);
+            let spoken = spoken.next().expect("as many");
             operations.push(spoken.whole.first);
             numbers.extend(spoken.steps());
             let pushed = journal.push(calls.client(id), spoken, timed.start, end);
@@ -387,35 +396,31 @@ impl Session {
         }
     }
 
-    /// The operation as the model knows it. Where it knows none such, the session fails.
-    fn operation(&self, call: Json, answer: Option<Json>) -> Spoken {
-        let question = match answer {
-            Some(answer) => Question::Answered(call, answer),
-            None => Question::Open(call),
-        };
+    /// The operations as the model knows them. Where it knows none such, the session fails.
+    fn operations(&self, asked: Vec<Asked>) -> Vec<Spoken> {
         let mut talk = locked(&self.talk);
-        let line = line_of(&question);
-        let whole = match talk.operations.get(&line) {
-            Some(known) => known.clone(),
-            None => {
-                let told = match self.ask(&mut talk, &line, "") {
-                    Some(Reply::Operation(told)) => told,
-                    _ => Described {
-                        first: 0,
-                        steps: 1,
-                        part: None,
-                        reads: vec![false],
-                        repeats: vec![false],
-                        text: String::new(),
-                    },
-                };
+        let names: Vec<Vec<u8>> = asked.iter().map(line_of).collect();
+        let (mut unknown, mut new) = (Vec::new(), HashSet::new());
+        for (name, asked) in names.iter().zip(asked) {
+            if !talk.operations.contains_key(name) && new.insert(name) {
+                unknown.push((name, asked));
+            }
+        }
+        let mut unknown = unknown.into_iter().peekable();
+        while unknown.peek().is_some() {
+            let (named, some): (Vec<_>, Vec<_>) = unknown.by_ref().take(ASKED_MAX).unzip();
+            let told = match self.ask(&mut talk, &line_of(&Question::Operations(some)), "") {
+                Some(Reply::Operations(told)) if told.len() == named.len() => told,
+                _ => named.iter().map(|_| Described::unknown()).collect(),
+            };
+            for (name, told) in named.into_iter().zip(told) {
                 let told = Arc::new(told);
                 talk.steps.extend((0..told.steps).map(|_| told.clone()));
-                talk.operations.insert(line, told.clone());
-                told
+                talk.operations.insert(name.clone(), told);
             }
-        };
-        Spoken { whole, step: None }
+        }
+        let known = |name: &Vec<u8>| Spoken { whole: talk.operations[name].clone(), step: None };
+        names.iter().map(known).collect()
     }
 
     /// The states after a step.
@@ -506,8 +511,8 @@ impl Talk {
     }
 }
 
-fn line_of(question: &Question) -> Vec<u8> {
-    let mut line = serde_json::to_vec(question).expect("it has no maps but of strings");
+fn line_of(said: &impl Serialize) -> Vec<u8> {
+    let mut line = serde_json::to_vec(said).expect("it has no maps but of strings");
     line.push(b'\n');
     line
 }

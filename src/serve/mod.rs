@@ -40,10 +40,8 @@ pub const SOCKET: &str = "INTERLAP_MODEL_SOCKET";
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Question {
-    /// An operation of unknown outcome.
-    Open(Json),
-    /// A call and its answer.
-    Answered(Json, Json),
+    /// What these operations are.
+    Operations(Vec<Asked>),
     /// The state before a history of the operations with these first steps.
     Init(Vec<u32>),
     /// The states after a step that is made in a state.
@@ -67,6 +65,16 @@ pub enum Question {
     },
 }
 
+/// An operation that a model is asked about.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Asked {
+    /// One of unknown outcome.
+    Open(Json),
+    /// A call and its answer.
+    Answered(Json, Json),
+}
+
 /// An operation to be judged: its thread, its place among those of the thread, its first step, its
 /// start and its end.
 pub type Judge = (u32, u32, u32, u64, Option<u64>);
@@ -80,7 +88,7 @@ pub enum Reply {
         version: u32,
         model: String,
     },
-    Operation(Described),
+    Operations(Vec<Described>),
     States(Vec<u32>),
     Is(bool),
     Text(Option<String>),
@@ -104,6 +112,14 @@ pub struct Described {
     pub reads: Vec<bool>,
     pub repeats: Vec<bool>,
     pub text: String,
+}
+
+impl Described {
+    /// An operation of which the model said nothing.
+    pub fn unknown() -> Described {
+        let (reads, repeats) = (vec![false], vec![false]);
+        Described { first: 0, steps: 1, part: None, reads, repeats, text: String::new() }
+    }
 }
 
 /// Answers interlap's questions about a model until it asks no more. A panic of the model ends the
@@ -224,8 +240,16 @@ where
 
     fn answer(&mut self, question: Question) -> Reply {
         match question {
-            Question::Open(call) => self.operation(call, None),
-            Question::Answered(call, answer) => self.operation(call, Some(answer)),
+            Question::Operations(asked) => {
+                let each = asked.into_iter().map(|asked| match asked {
+                    Asked::Open(call) => self.operation(call, None),
+                    Asked::Answered(call, answer) => self.operation(call, Some(answer)),
+                });
+                match each.collect() {
+                    Ok(described) => Reply::Operations(described),
+                    Err(error) => Reply::Failed(format!("the model does not know the {error}")),
+                }
+            }
             Question::Init(operations) => {
                 let mut made = operations.iter().map(|step| &self.wholes[step].0);
                 let first = self.model.init_for(&mut made);
@@ -258,7 +282,7 @@ where
                 let model = Before { model: &self.model, operations: operations.collect() };
                 let values = |id| &self.wholes[&named[&id].1].1;
                 let wanted = OnceLock::new();
-                let when = |id| wanted.get_or_init(|| Wanted::new(&journal, values)).when(id);
+                let when = |id| wanted.get_or_init(|| Wanted::new(&journal, values)).place(id);
                 let verdict = check_wanting(&journal, &model, &limits(&bounds), &when);
                 Reply::Judged(judged(verdict, |id| named[&id].0))
             }
@@ -279,19 +303,16 @@ where
         number
     }
 
-    fn operation(&mut self, call: Json, answer: Option<Json>) -> Reply {
-        let read = || {
-            let made = C::deserialize(&call).map_err(|error| format!("call {call}: {error}"))?;
-            let answer = answer.as_ref().map(|answer| {
-                A::deserialize(answer)
-                    .map_err(|error| format!("answer {answer} to {call}: {error}"))
-            });
-            Ok::<_, String>(Answered { call: made, answer: answer.transpose()? })
-        };
-        let whole = match read() {
-            Ok(whole) => whole,
-            Err(error) => return Reply::Failed(format!("the model does not know the {error}")),
-        };
+    /// An operation from now on.
+    ///
+    /// # Errors
+    /// What the model does not know.
+    fn operation(&mut self, call: Json, answer: Option<Json>) -> Result<Described, String> {
+        let made = C::deserialize(&call).map_err(|error| format!("call {call}: {error}"))?;
+        let known = answer.as_ref().map(|answer| {
+            A::deserialize(answer).map_err(|error| format!("answer {answer} to {call}: {error}"))
+        });
+        let whole = Answered { call: made, answer: known.transpose()? };
         let mut steps = Vec::new();
         self.model.split(&whole, &mut steps);
         let (text, part) = (self.model.describe(&whole), part(&self.model, &whole));
@@ -304,7 +325,7 @@ where
         let repeats = steps.iter().map(|step| self.model.repeats(step)).collect();
         let (first, count) = (self.steps.len() as u32, steps.len() as u32);
         self.steps.append(&mut steps);
-        Reply::Operation(Described { first, steps: count, part, reads, repeats, text })
+        Ok(Described { first, steps: count, part, reads, repeats, text })
     }
 }
 

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use interlap::check::{Limits, Partial, Partials, Verdict, check, order, partials, search_trace};
+use interlap::check::{
+    Limits, Partial, Partials, Verdict, check, check_wanting, order, partials, search_trace,
+};
 use interlap::core::history::{History, NEVER, OperationId};
 use interlap::core::journal::Journal;
 use interlap::core::own;
@@ -138,4 +140,29 @@ fn of_a_queue_all_operations_are_shown() {
 fn operations_of_several_steps_are_shown_once() {
     let shape = Shape { bulk: 30, threads: (2, 3), operations: (3, 6), hides: 0, ..SMALL };
     compare(|| Queue, "fifo", shape, 4_000);
+}
+
+/// Where many orders are left open, one is looked for; what it leads to is never wrong.
+#[test]
+fn wide_histories_are_consistent_only_if_they_are() {
+    let shape = Shape { threads: (12, 14), operations: (40, 50), hides: 0, pending: 4, ..SMALL };
+    let shape = Shape { kind: Kind::Fifo, corruptions: 1, ..shape };
+    // Those that need more configurations are decided by one order, or not.
+    let few = Limits { configurations_max: 4_097, ..Limits::default() };
+    let fewer = Limits { configurations_max: 4_096, ..Limits::default() };
+    let (mut random, mut found, mut wrong) = (Random::new(31), 0, 0);
+    for _ in 0..crate::how_many(2_000) {
+        let history = history(shape, &mut random);
+        let is_good = check(&history, &Spec::new(Kind::Fifo), &Limits::default());
+        let is_good = is_explained(&is_good).expect("it is decided");
+        let journal = journal(&history);
+        // Values are counted up as they are added.
+        let added = |id| history.args(id).first().map(|value| *value as u64);
+        let verdict = is_explained(&check_wanting(&journal, &Queue, &few, &added));
+        assert!(verdict.is_none_or(|verdict| verdict == is_good), "{history:?}");
+        let undecided = is_explained(&check(&journal, &Queue, &fewer)).is_none();
+        found += usize::from(undecided && verdict == Some(true));
+        wrong += usize::from(undecided && !is_good);
+    }
+    assert!(found * 50 > crate::how_many(2_000) && wrong > 0, "{found} {wrong}");
 }

@@ -220,6 +220,10 @@ fn limits_make_a_check_inconclusive() {
         let owned = Owned { op: Op::Enqueue, status: Status::Ok, args, results: Vec::new() };
         journal.push(client, owned, 1, Some(9)).expect("one each");
     }
+    assert_eq!(check(&journal, &Queue, &Limits::default()), Verdict::Consistent);
+    // One order is soon found; that there is none is not.
+    let taken = Owned { op: Op::Dequeue, status: Status::Ok, args: vec![], results: vec![99] };
+    journal.push(20, taken, 10, Some(11)).expect("in turn");
     let reason = |limits: &Limits| match check(&journal, &Queue, limits) {
         Verdict::Inconclusive(reason) => reason,
         verdict => panic!("{verdict:?}"),

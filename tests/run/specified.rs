@@ -52,6 +52,34 @@ fn a_file_is_judged_by_a_specification() {
     check(&tool, full, HISTORY, 1, &["refused: line", "q = <<>> /\\ q' = "]);
 }
 
+/// Hundreds of values inside, the order of many of which is left open.
+#[test]
+fn a_long_file_is_judged_by_a_specification() {
+    let tool = Tool::new();
+    let mut history = String::new();
+    let mut row = |thread: usize, op: &str, said: &str, start: usize, width: usize| {
+        let end = start + width;
+        history += &format!("{{\"thread\": {thread}, \"op\": \"{op}\", {said}, ");
+        history += &format!("\"start\": {start}, \"end\": {end}}}\n");
+    };
+    // Of four calls at once, the last to be called takes effect first.
+    for value in 0..1_600 {
+        let (start, slot) = (40 * (value / 4) + 7, value % 4);
+        row(slot, "enqueue", &format!("\"args\": [{}]", value ^ 3), start + slot, 20);
+        let start = start + 40 * 200;
+        row(4 + slot, "dequeue", &format!("\"results\": [{value}]"), start + slot, 20);
+    }
+    let queue = data("tla/Queue.tla");
+    check(&tool, queue.clone(), &history, 0, &["consistent with Queue (3200 operations)"]);
+    // A value that comes before one that was added in full before it.
+    let wrong = history.replace("\"results\": [1400]", "\"results\": [1408]");
+    let wrong = wrong.replacen("\"results\": [1408]", "\"results\": [1400]", 2);
+    let wrong = wrong.replacen("\"results\": [1400]", "\"results\": [1408]", 1);
+    let file = tool.write("history.jsonl", &wrong);
+    let run = tool.call("check --model").arg(queue).arg(file).arg("--configurations").arg("9000");
+    run.expect(3, &["not decided"]);
+}
+
 /// A string is a value also where an operation of a family has the name of the call.
 #[test]
 fn strings_are_answers() {

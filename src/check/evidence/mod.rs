@@ -2,7 +2,8 @@
 //!
 //! - `key_part`: Takes the operations on one key of a map or set out of a history, and translates
 //!   names of operations between the two.
-//! - `order`: Finds one order that explains a history, and the first states it leaves.
+//! - `order`: Finds one order that explains a history (`search::depth_first`), and the first states
+//!   it leaves.
 //! - `partials`: Finds how far a history can be explained that no order explains: every maximal
 //!   partial linearization near the first response that none explains.
 //! - `region`: Searches the region of a history near a failure: from the configurations that all

@@ -75,11 +75,21 @@ struct ThreadPosition {
 }
 
 /// A configuration on the way, with what is still to be tried from it.
-struct Choices<S> {
+struct Stop<S> {
+    /// The step that led here.
+    taken: Taken,
     places: Vec<ThreadPosition>,
-    state: S,
-    /// Thread and step with the state it leads to, the best last.
-    left: Vec<(usize, usize, S)>,
+    /// None where it takes too much room: it is made again if the search comes back.
+    state: Option<S>,
+    /// Thread and step, and which of the states it allows, the best last.
+    left: Vec<(usize, usize, usize)>,
+}
+
+/// The configurations that led to the last.
+struct Way<S> {
+    stops: Vec<Stop<S>>,
+    /// Of the states.
+    bytes: usize,
 }
 
 impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
@@ -89,50 +99,90 @@ impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
     /// Why none was found.
     pub fn find(&self) -> Result<Vec<Taken>, NoOrder> {
         let operations: usize = self.threads.iter().map(Vec::len).sum();
-        let none = vec![ThreadPosition { index: 0, done: Places::EMPTY }; self.threads.len()];
-        let first = Choices { places: none, state: self.object.init(), left: Vec::new() };
-        let mut path: Vec<(Choices<M::State>, Taken, usize)> = Vec::new();
-        path.push((self.look(first), (0, 0, 0, 0), 0));
+        let places = vec![ThreadPosition { index: 0, done: Places::EMPTY }; self.threads.len()];
+        let mut way = Way { stops: Vec::new(), bytes: 0 };
+        self.go_to(&mut way, places, (self.object.init(), (0, 0, 0, 0)));
         self.limits.go_on().map_err(NoOrder::Stopped)?;
         // Hashes of the configurations that were looked at. Two that share one cost a way, no more.
         let mut seen = FxHashSet::default();
-        let (mut tries, mut bytes) = (operations * TRIES_PER_OPERATION + TRIES_MIN, 0usize);
-        while let Some((choices, ..)) = path.last_mut() {
-            if self.is_end(choices) {
-                return Ok(path.into_iter().skip(1).map(|(_, taken, _)| taken).collect());
+        let mut tries = operations * TRIES_PER_OPERATION + TRIES_MIN;
+        while let Some(last) = way.stops.last_mut() {
+            if self.is_over(&last.places) && self.may_end(&mut way) {
+                return Ok(way.stops.into_iter().skip(1).map(|stop| stop.taken).collect());
             }
-            let Some((thread, step, state)) = choices.left.pop() else {
-                bytes -= path.pop().map_or(0, |(.., weight)| weight);
+            let Some((thread, step, choice)) = way.stops.last_mut().and_then(|of| of.left.pop())
+            else {
+                let state = way.stops.pop().and_then(|stop| stop.state);
+                way.bytes -= state.map_or(0, |state| self.bytes(&state));
                 continue;
             };
             tries -= 1;
-            if tries == 0 || bytes > BYTES_MAX.min(self.limits.memory_max) {
+            if tries == 0 {
                 return Err(NoOrder::TooLate);
             }
             if tries.is_multiple_of(TRIES_BETWEEN_LOOKS) {
                 self.limits.go_on().map_err(NoOrder::Stopped)?;
             }
-            let (places, taken) = self.after(choices, thread, step, &state);
+            let (places, taken) = self.after(&way, (thread, step, choice));
+            let state = self.next(self.state(&mut way), taken);
             if seen.insert(fingerprint(&places, &state)) {
-                let each = size_of::<M::State>() + self.object.weight(&state);
-                let choices = self.look(Choices { places, state, left: Vec::new() });
-                let weight = each * (1 + choices.left.len());
-                bytes += weight;
-                path.push((choices, taken, weight));
+                self.go_to(&mut way, places, (state, taken));
             }
         }
         Err(NoOrder::Missed)
     }
 
+    /// Goes on to a configuration. Where the states are too many, the older half goes.
+    fn go_to(
+        &self,
+        way: &mut Way<M::State>,
+        places: Vec<ThreadPosition>,
+        (state, taken): (M::State, Taken),
+    ) {
+        way.bytes += self.bytes(&state);
+        let left = self.look(&places, &state);
+        way.stops.push(Stop { taken, places, state: Some(state), left });
+        if way.bytes > BYTES_MAX.min(self.limits.memory_max) {
+            let older = 1..(way.stops.len() / 2).max(1);
+            let states = way.stops[older].iter_mut().filter_map(|stop| stop.state.take());
+            way.bytes -= states.map(|state| self.bytes(&state)).sum::<usize>();
+        }
+    }
+
+    /// The state of the last configuration.
+    fn state<'s>(&self, way: &'s mut Way<M::State>) -> &'s M::State {
+        let last = way.stops.len() - 1;
+        let known = way.stops.iter().rposition(|stop| stop.state.is_some());
+        let known = known.expect("that of the first is kept");
+        if known < last {
+            let mut state = way.stops[known].state.clone().expect("it is known");
+            for stop in &way.stops[known + 1..] {
+                state = self.next(&state, stop.taken);
+            }
+            way.bytes += self.bytes(&state);
+            way.stops[last].state = Some(state);
+        }
+        way.stops[last].state.as_ref().expect("it is known by now")
+    }
+
+    fn bytes(&self, state: &M::State) -> usize {
+        size_of::<M::State>() + self.object.weight(state)
+    }
+
+    /// The state after a step.
+    fn next(&self, state: &M::State, (thread, at, step, choice): Taken) -> M::State {
+        let mut next = Vec::new();
+        self.object.step(state, &self.threads[thread][at].steps[step].operation, &mut next);
+        next.swap_remove(choice)
+    }
+
     /// The places after a step, and what is written down of it.
     fn after(
         &self,
-        choices: &Choices<M::State>,
-        thread: usize,
-        step: usize,
-        state: &M::State,
+        way: &Way<M::State>,
+        (thread, step, choice): (usize, usize, usize),
     ) -> (Vec<ThreadPosition>, Taken) {
-        let mut places = choices.places.clone();
+        let mut places = way.stops.last().expect("there is one").places.clone();
         let place = &mut places[thread];
         let at = place.index as usize;
         let operation = &self.threads[thread][at];
@@ -146,32 +196,33 @@ impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
         if place.done.len() == operation.steps.len() {
             *place = ThreadPosition { index: place.index + 1, done: Places::EMPTY };
         }
-        let mut next = Vec::new();
-        self.object.step(&choices.state, &operation.steps[step].operation, &mut next);
-        let choice = next.iter().position(|other| other == state).expect("it led here");
         (places, (thread, at, step, choice))
     }
 
-    /// Whether all that must have happened has, and nothing is left where nothing may be.
-    fn is_end(&self, choices: &Choices<M::State>) -> bool {
+    /// Whether all that must have happened has.
+    fn is_over(&self, places: &[ThreadPosition]) -> bool {
         let over = |(thread, place): (&Vec<Boxed<O>>, &ThreadPosition)| {
             thread.get(place.index as usize).is_none_or(|next| next.end == NEVER)
         };
-        self.threads.iter().zip(&choices.places).all(over)
-            && (!self.drained || self.object.is_empty(&choices.state))
+        self.threads.iter().zip(places).all(over)
     }
 
-    /// Adds what can be tried from a configuration.
-    fn look(&self, mut choices: Choices<M::State>) -> Choices<M::State> {
+    /// Whether nothing is left where nothing may be.
+    fn may_end(&self, way: &mut Way<M::State>) -> bool {
+        !self.drained || self.object.is_empty(self.state(way))
+    }
+
+    /// What can be tried from a configuration, the best last.
+    fn look(&self, places: &[ThreadPosition], state: &M::State) -> Vec<(usize, usize, usize)> {
         let open = || {
-            let each = self.threads.iter().zip(&choices.places).enumerate();
+            let each = self.threads.iter().zip(places).enumerate();
             each.filter_map(|(at, (thread, place))| {
                 thread.get(place.index as usize).map(|next| (at, &place.done, next))
             })
         };
-        let Some(due) = open().min_by_key(|(_, _, next)| next.end) else { return choices };
-        let due = due.2;
         let (mut left, mut next) = (Vec::new(), Vec::new());
+        let Some(due) = open().min_by_key(|(_, _, next)| next.end) else { return Vec::new() };
+        let due = due.2;
         for (thread, done, operation) in open().filter(|(_, _, next)| next.start <= due.end) {
             for (at, step) in operation.steps.iter().enumerate() {
                 let must_come = |before: &usize| {
@@ -181,18 +232,17 @@ impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
                 if done.contains(at) || step.before.as_ref().is_some_and(must_come) {
                     continue;
                 }
-                self.object.step(&choices.state, &step.operation, &mut next);
+                next.clear();
+                self.object.step(state, &step.operation, &mut next);
                 if self.object.reads(&step.operation) && !next.is_empty() {
-                    choices.left = vec![(thread, at, next.swap_remove(0))];
-                    return choices;
+                    return vec![(thread, at, 0)];
                 }
                 let rank = self.rank(operation, due, step.takes);
-                left.extend(next.drain(..).map(|state| (rank, (thread, at, state))));
+                left.extend((0..next.len()).map(|choice| (rank, (thread, at, choice))));
             }
         }
         left.sort_by_key(|(rank, _)| std::cmp::Reverse(*rank));
-        choices.left = left.into_iter().map(|(_, choice)| choice).collect();
-        choices
+        left.into_iter().map(|(_, choice)| choice).collect()
     }
 
     /// What to try first: the lowest.

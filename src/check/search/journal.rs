@@ -32,7 +32,7 @@ const STATES_MAX: usize = 4;
 /// Operations that are judged together.
 type Part = Vec<OperationId>;
 
-/// When what an operation adds is asked for; none if it adds nothing.
+/// A guess at the places of operations that add something; none of others.
 pub type Wanted<'a> = &'a (dyn Fn(OperationId) -> Option<u64> + Sync);
 
 pub fn check<O, M>(journal: &Journal<O>, model: &M, limits: &Limits) -> Verdict

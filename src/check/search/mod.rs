@@ -2,6 +2,8 @@
 //! that overlap.
 //!
 //! - `cells`: Searches histories of maps and registers, where each key is one cell.
+//! - `depth_first`: Finds one order that explains a history, depth first: fast where there is one,
+//!   however long the history and however late it shows which of two operations came first.
 //! - `early`: Says which operations of a history may as well take effect when they are called, and
 //!   which need not happen at all: a search need not try them at every instant of their timeboxes.
 //! - `frontier`: Holds the set of all configurations that a history can have led to so far, and
