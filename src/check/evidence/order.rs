@@ -22,6 +22,9 @@ use crate::model::{Call, Expect, Kind, Spec};
 
 /// Operations of the longest history that is tried.
 const OPERATIONS_MAX: usize = 300_000;
+/// Steps that are tried, for each operation and in all.
+const TRIES_PER_OPERATION: usize = 40;
+const TRIES_MIN: usize = 100_000;
 /// States that are described, and characters of them in all.
 const STATES_MAX: usize = 2_000;
 const STATES_BYTES_MAX: usize = 200_000;
@@ -80,6 +83,7 @@ impl<'a> Task<'a> for Seek<'a, '_> {
             threads: &threads,
             stack: self.spec.kind == Kind::Lifo && !self.spec.is_relaxed(),
             drained: self.history.drained,
+            tries: self.history.len() * TRIES_PER_OPERATION + TRIES_MIN,
             limits: self.limits,
         };
         let path = way.find().map_err(|none| match none {

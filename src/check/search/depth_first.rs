@@ -17,9 +17,6 @@ use crate::check::verdict::Limits;
 use crate::core::history::{NEVER, OperationId};
 use crate::model::Model;
 
-/// Steps that are tried, for each operation and in all.
-const TRIES_PER_OPERATION: usize = 40;
-const TRIES_MIN: usize = 100_000;
 /// Tries between two looks at the clock.
 const TRIES_BETWEEN_LOOKS: usize = 64;
 /// Bytes that the states on the way may take.
@@ -52,6 +49,8 @@ pub struct DepthFirst<'w, O: Debug, M: Model<O>> {
     /// The value added last is taken first.
     pub stack: bool,
     pub drained: bool,
+    /// Steps that are tried, at most.
+    pub tries: usize,
     pub limits: &'w Limits,
 }
 
@@ -98,14 +97,13 @@ impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
     /// # Errors
     /// Why none was found.
     pub fn find(&self) -> Result<Vec<Taken>, NoOrder> {
-        let operations: usize = self.threads.iter().map(Vec::len).sum();
         let places = vec![ThreadPosition { index: 0, done: Places::EMPTY }; self.threads.len()];
         let mut way = Way { stops: Vec::new(), bytes: 0 };
         self.go_to(&mut way, places, (self.object.init(), (0, 0, 0, 0)));
         self.limits.go_on().map_err(NoOrder::Stopped)?;
         // Hashes of the configurations that were looked at. Two that share one cost a way, no more.
         let mut seen = FxHashSet::default();
-        let mut tries = operations * TRIES_PER_OPERATION + TRIES_MIN;
+        let mut tries = self.tries.max(1);
         while let Some(last) = way.stops.last_mut() {
             if self.is_over(&last.places) && self.may_end(&mut way) {
                 return Ok(way.stops.into_iter().skip(1).map(|stop| stop.taken).collect());

@@ -26,6 +26,9 @@ use crate::model::Model;
 /// So many configurations are followed before one order is looked for.
 const FEW: usize = 4_096;
 
+/// How often a step is tried, on average, until one order is no longer looked for.
+const TRIES: usize = 4;
+
 /// States that a witness describes.
 const STATES_MAX: usize = 4;
 
@@ -149,7 +152,8 @@ fn has_order<O: Clone + Debug, M: Model<O>>(
         return false;
     }
     let (threads, drained) = (&threads[..], journal.drained);
-    DepthFirst { object, threads, stack: false, drained, limits }.find().is_ok()
+    let tries = threads.iter().flatten().map(|of| of.steps.len()).sum::<usize>() * TRIES + FEW;
+    DepthFirst { object, threads, stack: false, drained, tries, limits }.find().is_ok()
 }
 
 /// The operations by part, in the order of each part's first; all in one where one concerns all.
