@@ -51,21 +51,20 @@ struct AsPublished {
     template <class Tree, class Local> static void found(Tree &tree, Local &local, int64_t key) {
         tree.propagate(local, key);
     }
-    // The first version of an inner node above two new leaves.
+    // An insert has made an inner node above two new leaves: its first version.
     template <class Tree, class Local>
-    static const Version *above(Tree &tree, Local &local, const Node *fresh, const Node *old) {
-        return fresh->key < old->key ? tree.version(local, old->key, *fresh, *old)
-                                     : tree.version(local, fresh->key, *old, *fresh);
+    static void joins(Tree &tree, Local &local, Node &inner, const Node &fresh, const Node &old) {
+        bool low = fresh.key < old.key;
+        inner.version.store(low ? tree.joined(local, fresh, old) : tree.joined(local, old, fresh));
     }
-    // The version of a child, read while it was the child.
+    // A version of the node, made of those that its children have now.
     template <class Tree, class Local>
-    static const Version *below(Tree &tree, Local &local, Node &node, int side) {
-        for (;;) {
-            Node *child = node.child[side].load();
-            const Version *version = tree.version_of(local, *child);
-            if (node.child[side].load() == child) return version;
-        }
+    static const Version *made(Tree &tree, Local &local, Node &node, const Propagation *by) {
+        const Version *low = tree.version_below(local, node, 0);
+        const Version *high = tree.version_below(local, node, 1);
+        return local.versions.make(node.key, low, high, by);
     }
+    static bool brought_by_another(const Node &) { return false; }
     // A rotation is about to put `fresh` in the place of `old`.
     static void rotates(Node *, Node *) {}
 };
@@ -74,10 +73,14 @@ struct AsPublished {
 struct Delegating : AsPublished {
     static constexpr bool delegates = true;
 
-    // Waits until `other` has arrived, but not for ever: then the thread goes on by itself.
-    static bool waits(Propagation &, const Propagation &other) {
+    // Two refreshes of `node` have failed, so its version has all that it was to get. Whether the
+    // thread that made that version has brought it to the entry; not waiting for ever. Where the
+    // node has left the tree, that thread may go on another way than the one who asks.
+    static bool brought_by_another(const Node &node) {
+        const Propagation *other = node.version.load()->by;
+        if (other == nullptr || node.removed.load()) return false;
         for (int turns = 0; turns < 64; ++turns) {
-            if (other.arrived.load()) return true;
+            if (other->arrived.load()) return true;
             std::this_thread::yield();
         }
         return false;
@@ -127,7 +130,7 @@ template <class Traits> struct AugmentedTree {
             bool low = key < old->key;
             int weight = below(at.parent, at.leaf->weight - 1);
             Node *inner = join(local, low ? old->key : key, weight, low ? 0 : 1, fresh, old);
-            inner->version.store(Traits::above(*this, local, fresh, old));
+            Traits::joins(*this, local, *inner, *fresh, *old);
             if (replace(local, {parent, leaf}, inner)) break;
         }
         rebalance(local, key);
@@ -180,37 +183,30 @@ template <class Traits> struct AugmentedTree {
 
     // Versions.
 
-    const Version *version(Local &local, int64_t key, const Node &low, const Node &high) {
+    const Version *joined(Local &local, const Node &low, const Node &high) {
+        int64_t key = low.key < high.key ? high.key : low.key;
         return local.versions.make(key, low.version.load(), high.version.load(), nobody);
     }
-    const Version *made_of_children(Local &local, Node &node, const Propagation *by) {
-        const Version *low = Traits::below(*this, local, node, 0);
-        const Version *high = Traits::below(*this, local, node, 1);
-        return local.versions.make(node.key, low, high, by);
+    // The version of a child, read while it was the child.
+    const Version *version_below(Local &local, Node &node, int side) {
+        for (;;) {
+            Node *child = node.child[side].load();
+            const Version *version = version_of(local, *child);
+            if (node.child[side].load() == child) return version;
+        }
     }
     // The version of a node, which gets its first one now if it has none.
     const Version *version_of(Local &local, Node &node) {
         const Version *now = node.version.load();
         if (now != nullptr) return now;
-        const Version *first = made_of_children(local, node, nobody);
+        const Version *first = Traits::made(*this, local, node, nobody);
         return node.version.compare_exchange_strong(now, first) ? first : now;
     }
+    // Makes a node's version anew. False: another was faster.
     bool refresh(Local &local, Node &node, const Propagation *by) {
         const Version *old = version_of(local, node);
-        const Version *fresh = made_of_children(local, node, by);
+        const Version *fresh = Traits::made(*this, local, node, by);
         return node.version.compare_exchange_strong(old, fresh);
-    }
-
-    // Two refreshes of `node` have failed, so its version has all that it was to get. Whether the
-    // one who made that version has brought it to the entry. Not of a node that has left the tree:
-    // the other may go on another way than the one who asks.
-    bool brought_by_another(Node &node, Propagation *mine) {
-        if constexpr (Traits::delegates) {
-            const Propagation *other = node.version.load()->by;
-            if (other == nullptr || node.removed.load()) return false;
-            return Traits::waits(*mine, *other);
-        }
-        return false;
     }
     void bring_up(Local &local, int64_t key, Propagation *mine) {
         local.path.assign(1, &entry);
@@ -223,7 +219,7 @@ template <class Traits> struct AugmentedTree {
                 continue;
             }
             if (!refresh(local, *node, mine) && !refresh(local, *node, mine) &&
-                brought_by_another(*node, mine))
+                Traits::brought_by_another(*node))
                 return;
             done = node;
             local.path.pop_back();

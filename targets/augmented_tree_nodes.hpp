@@ -23,9 +23,12 @@ struct Version {
     const Version *const child[2]; // a leaf has none
     const Propagation *const by;   // who made it; null: whoever asked first for a node's version
 
-    Version(int64_t key, int64_t size) : key(key), size(size), child{}, by(nullptr) {}
+    Version(int64_t key, int64_t size) : Version(key, size, nullptr, nullptr, nullptr) {}
     Version(int64_t key, const Version *low, const Version *high, const Propagation *by)
-        : key(key), size(low->size + high->size), child{low, high}, by(by) {}
+        : Version(key, low->size + high->size, low, high, by) {}
+    Version(int64_t key, int64_t size, const Version *low, const Version *high,
+            const Propagation *by)
+        : key(key), size(size), child{low, high}, by(by) {}
     bool is_leaf() const { return child[0] == nullptr; }
 
     bool holds(int64_t wanted) const {
