@@ -37,19 +37,26 @@
 
 namespace targets {
 
-// What is easily done wrong, as it is right.
+// What is easily done wrong, done right.
 struct AsPublished {
     static constexpr bool delegates = false;
-    struct Debt {}; // what a thread has put off
+    struct Debt {}; // what a thread has put off: nothing
 
-    template <class Tree, class Local> static void begin(Tree &, Local &) {} // each call
+    // A call begins.
+    template <class Tree, class Local> static void begin(Tree &, Local &) {}
+    // Whether the key is in the set.
     template <class Tree, class Local>
     static bool contains(Tree &tree, Local &local, int64_t key) {
         return tree.snapshot(local)->holds(key);
     }
-    // An insert or remove found nothing to do. What it found may not have arrived yet.
-    template <class Tree, class Local> static void found(Tree &tree, Local &local, int64_t key) {
+    // Finds the place of the key. Whether an insert or remove has nothing to do there; it still has
+    // to arrive, as what it found may not have arrived yet.
+    template <class Tree, class Local, class Place>
+    static bool settled(Tree &tree, Local &local, int64_t key, bool there, Place &at) {
+        at = tree.place(key);
+        if ((at.leaf->key == key) != there) return false;
         tree.propagate(local, key);
+        return true;
     }
     // An insert has made an inner node above two new leaves: its first version.
     template <class Tree, class Local>
@@ -64,6 +71,7 @@ struct AsPublished {
         const Version *high = tree.version_below(local, node, 1);
         return local.versions.make(node.key, low, high, by);
     }
+    // Two refreshes have failed: whether another has done the rest of the way.
     static bool brought_by_another(const Node &) { return false; }
     // A rotation is about to put `fresh` in the place of `old`.
     static void rotates(Node *, Node *) {}
@@ -117,15 +125,12 @@ template <class Traits> struct AugmentedTree {
     bool insert(Local &local, int64_t key) {
         Traits::begin(*this, local);
         for (;;) {
-            Place at = place(key);
-            if (at.leaf->key == key) {
-                Traits::found(*this, local, key);
-                return false;
-            }
+            Place at;
+            if (Traits::settled(*this, local, key, true, at)) return false;
             Look parent, leaf;
             if (!look(at.parent, parent) || !look(at.leaf, leaf)) continue;
             if (parent.side_of(at.leaf) < 0) continue;
-            Node *fresh = local.nodes.make(key, 1, none, none, local.versions.make(key, one));
+            Node *fresh = local.nodes.make(key, 1, nullptr, nullptr, local.versions.make(key, 1));
             Node *old = copy(local, leaf, 1);
             bool low = key < old->key;
             int weight = below(at.parent, at.leaf->weight - 1);
@@ -141,11 +146,8 @@ template <class Traits> struct AugmentedTree {
     bool remove(Local &local, int64_t key) {
         Traits::begin(*this, local);
         for (;;) {
-            Place at = place(key);
-            if (at.leaf->key != key) {
-                Traits::found(*this, local, key);
-                return false;
-            }
+            Place at;
+            if (Traits::settled(*this, local, key, false, at)) return false;
             Look above, parent, child[2];
             if (!look(at.above, above) || !look(at.parent, parent)) continue;
             int side = parent.side_of(at.leaf);
@@ -185,7 +187,7 @@ template <class Traits> struct AugmentedTree {
 
     const Version *joined(Local &local, const Node &low, const Node &high) {
         int64_t key = low.key < high.key ? high.key : low.key;
-        return local.versions.make(key, low.version.load(), high.version.load(), nobody);
+        return local.versions.make(key, low.version.load(), high.version.load(), nullptr);
     }
     // The version of a child, read while it was the child.
     const Version *version_below(Local &local, Node &node, int side) {
@@ -199,7 +201,7 @@ template <class Traits> struct AugmentedTree {
     const Version *version_of(Local &local, Node &node) {
         const Version *now = node.version.load();
         if (now != nullptr) return now;
-        const Version *first = Traits::made(*this, local, node, nobody);
+        const Version *first = Traits::made(*this, local, node, nullptr);
         return node.version.compare_exchange_strong(now, first) ? first : now;
     }
     // Makes a node's version anew. False: another was faster.
@@ -238,10 +240,6 @@ template <class Traits> struct AugmentedTree {
 
     // Changes of the mutable tree.
 
-    static constexpr Node *none = nullptr;
-    static constexpr const Propagation *nobody = nullptr;
-    static constexpr int64_t one = 1;
-
     struct Place {
         Node *above, *parent, *leaf;
     };
@@ -259,7 +257,7 @@ template <class Traits> struct AugmentedTree {
     int below(const Node *parent, int weight) const { return parent == &entry ? 1 : weight; }
     Node *join(Local &local, int64_t key, int weight, int side, Node *one, Node *other) {
         Node *low = side == 0 ? one : other, *high = side == 0 ? other : one;
-        return local.nodes.make(key, weight, low, high, static_cast<const Version *>(nullptr));
+        return local.nodes.make(key, weight, low, high, nullptr);
     }
     Node *copy(Local &local, const Look &of, int weight) {
         const Version *first = of.is_leaf() ? of.node->version.load() : nullptr;
@@ -325,7 +323,7 @@ template <class Traits> struct AugmentedTree {
 
     // `node` is too heavy.
     void make_lighter(Local &local, Node *great, Node *grand, Node *parent, Node *node) {
-        Look g, p, c[2];
+        Look g, p, c[2], f;
         if (!look(grand, g) || !look(parent, p)) return;
         int side = p.side_of(node);
         if (side < 0 || g.side_of(parent) < 0) return;
@@ -341,7 +339,7 @@ template <class Traits> struct AugmentedTree {
             int weight = below(grand, parent->weight + 1);
             replace(local, {g, p, c[0], c[1]},
                     join(local, parent->key, weight, side, light, other));
-        } else if (Look f; far->weight == 0) {
+        } else if (far->weight == 0) {
             if (!look(far, f)) return;
             Node *down = join(local, parent->key, 1, side, light, near);
             Node *black = copy(local, f, 1);

@@ -13,8 +13,12 @@ struct EarlyReturn : targets::AsPublished {
         bool any = false;
         int64_t key = 0;
     };
-    template <class Tree, class Local> static void found(Tree &, Local &local, int64_t key) {
-        local.debt = {true, key}; // BUG: it has not taken effect
+    template <class Tree, class Local, class Place>
+    static bool settled(Tree &tree, Local &local, int64_t key, bool there, Place &at) {
+        at = tree.place(key); // BUG: the call returns although that may not have arrived yet
+        if ((at.leaf->key == key) != there) return false;
+        local.debt = {true, key};
+        return true;
     }
     template <class Tree, class Local> static void begin(Tree &tree, Local &local) {
         if (local.debt.any) tree.propagate(local, local.debt.key);
