@@ -95,6 +95,7 @@ struct Delegating : AsPublished {
     }
 };
 
+// The tree. Keys are less than `above_all`.
 template <class Traits> struct AugmentedTree {
     static constexpr auto model = "range-set";
     struct Local {
@@ -240,6 +241,8 @@ template <class Traits> struct AugmentedTree {
 
     // Changes of the mutable tree.
 
+    // The leaf that a key leads to, and the two nodes above it, of which each was the child of the
+    // other when it was read.
     struct Place {
         Node *above, *parent, *leaf;
     };
