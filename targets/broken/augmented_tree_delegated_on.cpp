@@ -3,7 +3,7 @@
 // Bug: a thread whose refreshes have failed twice leaves the rest of the way to the one that was
 // faster, and returns before that one has arrived at the entry (marked "BUG" below). So an insert
 // or remove has returned, and queries do not see it yet.
-// Native: yes
+// Native: yes, in some seconds
 #include "../augmented_tree.hpp"
 
 struct DelegatedOn : targets::Delegating {

@@ -5,7 +5,7 @@
 // the work of another that has not arrived either. So a thread is told that a key is there, and
 // another, that asks later, that it is not. It is still sequentially consistent: each thread's own
 // calls take effect in their order.
-// Native: yes
+// Native: no
 #include "../augmented_tree.hpp"
 
 struct EarlyReturn : targets::AsPublished {
