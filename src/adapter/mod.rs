@@ -16,6 +16,8 @@
 //!   (`interlap new`).
 //! - `sources`: Writes the sources inside the program to the cache: C headers, bundled adapters,
 //!   templates.
+//! - `specified`: Writes a first adapter for the structure that a specification in TLA+ is about: a
+//!   class with a method for each of its actions (`interlap new --spec`).
 
 pub mod availability;
 pub mod cache;
@@ -28,3 +30,4 @@ pub mod packages;
 pub mod relocation;
 pub mod scaffold;
 pub mod sources;
+pub mod specified;

@@ -66,14 +66,14 @@ pub fn new_adapter(
     }
 }
 
-fn extension(language: Language) -> &'static str {
+pub fn extension(language: Language) -> &'static str {
     match language {
         Language::C => "c",
         Language::Cpp => "cpp",
     }
 }
 
-fn write(
+pub fn write(
     template: &str,
     name: &str,
     extension: &str,
@@ -127,7 +127,7 @@ fn check_name(name: &str) -> Result<(), ScaffoldError> {
     }
 }
 
-fn is_name(name: &str) -> bool {
+pub fn is_name(name: &str) -> bool {
     let starts_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     starts_well && name.chars().all(is_of_word) && !KEYWORDS.split(' ').any(|word| word == name)
 }

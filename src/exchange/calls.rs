@@ -18,11 +18,12 @@ use crate::core::value::{NoValue, Type};
 use crate::model::program::Calls;
 
 /// A call: its name, with its arguments if it has some. Of a signature only the name is left.
-fn call_of(name: &str, mut args: Vec<Json>) -> Json {
+/// `marks`: one argument that is a list is told from several.
+fn call_of(name: &str, mut args: Vec<Json>, marks: bool) -> Json {
     let name = name.split('(').next().unwrap_or(name);
     let arguments = match args.len() {
         0 => return name.into(),
-        1 => args.remove(0),
+        1 if !(marks && args[0].is_array()) => args.remove(0),
         _ => Json::Array(args),
     };
     json!({ name: arguments })
@@ -56,7 +57,7 @@ fn is_spurious(name: &str, status: Status, results: &[Json]) -> bool {
     status == Status::Ok && method.spurious().is_some_and(|may| words.as_deref() == Some(may))
 }
 
-/// An operation of a history of interlap's.
+/// An operation of a history of interlap's; `marks`: sets and maps are told from lists.
 ///
 /// # Errors
 /// If arguments or results of a method are no values of its types.
@@ -64,6 +65,7 @@ pub fn of_history(
     history: &History,
     id: OperationId,
     strings: &Interner,
+    marks: bool,
 ) -> Result<Answered<Json, Json>, NoValue> {
     let operation = history.operation(id);
     let (args, results) = (history.args(id), history.results(id));
@@ -77,7 +79,16 @@ pub fn of_history(
                 Status::Failed => &[Type::String],
                 _ => &[],
             };
-            (typed::write(method.arguments(), args)?, typed::write(types, results)?)
+            let written = |types: &[Type], words| match typed::write(types, words) {
+                Ok(values) if marks => Ok(typed::marked(types, values)),
+                written => written,
+            };
+            (written(method.arguments(), args)?, written(types, results)?)
+        }
+        op if marks => {
+            let (args, results) = (known(args), known(results));
+            let results = marked_results(op.name(), operation.status, results, true);
+            (marked_args(op.name(), args, true), results)
         }
         _ => (known(args), known(results)),
     };
@@ -85,7 +96,8 @@ pub fn of_history(
         Op::Method(method) => method.text(),
         op => op.name(),
     };
-    Ok(Answered { call: call_of(name, args), answer: answer_of(name, operation.status, results) })
+    let answer = answer_of(name, operation.status, results);
+    Ok(Answered { call: call_of(name, args, marks), answer })
 }
 
 /// Words that are no JSON are strings.
@@ -100,7 +112,10 @@ fn json_of(value: Value) -> Json {
 
 /// A call and its answer as a recorder writes them, or as our events have them. No answer: the
 /// outcome is not known. None if nothing was done.
-fn of_event(made: &Answered<Json, Json>) -> Result<Option<Answered<Json, Json>>, String> {
+fn of_event(
+    made: &Answered<Json, Json>,
+    marks: bool,
+) -> Result<Option<Answered<Json, Json>>, String> {
     let is_ours = made.call.get("op").is_some_and(Json::is_string);
     let ours = |event: &str, value: &Json| serde_json::from_value(json!({ event: value }));
     let Ok(EventJson::Start { op, args }) = ours("start", &made.call) else {
@@ -116,18 +131,39 @@ fn of_event(made: &Answered<Json, Json>) -> Result<Option<Answered<Json, Json>>,
                 if is_spurious(&op, status, &results) {
                     return Ok(None);
                 }
-                answer_of(&op, status, results)
+                answer_of(&op, status, marked_results(&op, status, results, marks))
             }
             _ => return Err(format!("{answer} is no answer to {op}")),
         },
     };
-    Ok(Some(Answered { call: call_of(&op, args), answer }))
+    Ok(Some(Answered { call: call_of(&op, marked_args(&op, args, marks), marks), answer }))
+}
+
+/// Sets, maps, and lists of one value told from that value, if `marks` says so.
+fn marked_args(op: &str, args: Vec<Json>, marks: bool) -> Vec<Json> {
+    match Method::new(op) {
+        Ok(method) if marks && is_signature(op) => typed::marked(method.arguments(), args),
+        _ if marks && op == Op::EnqueueBulk.name() => vec![Json::Array(args)],
+        _ => args,
+    }
+}
+
+fn marked_results(op: &str, status: Status, results: Vec<Json>, marks: bool) -> Vec<Json> {
+    let lists = [Op::DequeueBulk.name(), Op::SetRangeList.name()];
+    match Method::new(op) {
+        _ if !marks || status != Status::Ok => results,
+        Ok(method) if is_signature(op) => {
+            typed::marked(std::slice::from_ref(method.result()), results)
+        }
+        _ if lists.contains(&op) => vec![Json::Array(results)],
+        _ => results,
+    }
 }
 
 /// Reads JSON Lines, of interlap's operations or of any that a recorder wrote (`core::recorder`). A
-/// call that did nothing, as it may at any time, is left out. Errors begin with the number of the
-/// line.
-pub fn read(text: &str) -> Result<Calls, String> {
+/// call that did nothing, as it may at any time, is left out. `marks`: sets and maps are told from
+/// lists. Errors begin with the number of the line.
+pub fn read(text: &str, marks: bool) -> Result<Calls, String> {
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).peekable();
     let mut drained = false;
     if let Some((number, line)) = lines.peek().filter(|(_, line)| line.contains("\"interlap\"")) {
@@ -137,14 +173,14 @@ pub fn read(text: &str) -> Result<Calls, String> {
     }
     let first = lines.clone().find(|(_, line)| AnnotationLine::read(line).is_none());
     let mut calls = match first.is_some_and(|(_, line)| line.contains("\"event\"")) {
-        true => events(text)?,
-        false => operations(lines)?,
+        true => events(text, marks)?,
+        false => operations(lines, marks)?,
     };
     calls.drained = drained;
     Ok(calls)
 }
 
-fn events(text: &str) -> Result<Calls, String> {
+fn events(text: &str, marks: bool) -> Result<Calls, String> {
     let mut lines = Cursor::new(text);
     if text.lines().next().is_some_and(|line| line.contains("\"interlap\"")) {
         lines.read_line(&mut String::new()).map_err(|error| error.to_string())?;
@@ -153,7 +189,7 @@ fn events(text: &str) -> Result<Calls, String> {
     let mut calls = Calls::default();
     calls.annotations = read.annotations.clone();
     for (id, timed) in read.operations() {
-        let Some(made) = of_event(&timed.operation)? else { continue };
+        let Some(made) = of_event(&timed.operation, marks)? else { continue };
         let end = made.answer.is_some().then_some(timed.end);
         let pushed = calls.push(read.client(id), made, timed.start, end);
         pushed.map_err(|misfit| misfit.to_string())?;
@@ -161,7 +197,10 @@ fn events(text: &str) -> Result<Calls, String> {
     Ok(calls)
 }
 
-fn operations<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<Calls, String> {
+fn operations<'a>(
+    lines: impl Iterator<Item = (usize, &'a str)>,
+    marks: bool,
+) -> Result<Calls, String> {
     let mut calls = Calls::default();
     for (number, line) in lines {
         let line: OperationLine = jsonl::parse(number, line)?;
@@ -172,8 +211,9 @@ fn operations<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<Calls
         if is_spurious(&line.op, line.status, &line.results) {
             continue;
         }
-        let answer = answer_of(&line.op, line.status, line.results);
-        let call = call_of(&line.op, line.args);
+        let results = marked_results(&line.op, line.status, line.results, marks);
+        let answer = answer_of(&line.op, line.status, results);
+        let call = call_of(&line.op, marked_args(&line.op, line.args, marks), marks);
         let end = answer.is_some().then_some(line.end.unwrap_or(NEVER));
         let pushed = calls.push(line.thread, Answered { call, answer }, line.start, end);
         pushed.map_err(|misfit| located(misfit.to_string()))?;
@@ -197,7 +237,7 @@ mod tests {
     }
 
     fn made(text: &str) -> Vec<String> {
-        let calls = read(text).expect(text);
+        let calls = read(text, false).expect(text);
         sorted(calls.operations().map(|(_, timed)| timed.operation.clone()))
     }
 
@@ -221,14 +261,25 @@ mod tests {
             r#"{"put":["a",1]} null"#,
         ];
         assert_eq!(made(&lines), wanted);
-        assert!(read(&lines).expect("read").drained);
+        assert!(read(&lines, false).expect("read").drained);
 
         let imported = jsonl::read(&lines, None).expect("read");
         let strings = &imported.interner;
-        let of = |id| of_history(&imported.history, id, strings).expect("by its types");
+        let of = |id| of_history(&imported.history, id, strings, false).expect("by its types");
         assert_eq!(sorted(imported.history.ids().map(of)), wanted);
         let events = jsonl::write_events(&imported.history, "self", strings);
         assert_eq!(made(&events), wanted);
+        let line =
+            r#"{"thread": 0, "op": "all() -> set<int>", "start": 1, "end": 4, "results": [[2]]}"#;
+        let marked = read(line, true).expect("read");
+        let marked = sorted(marked.operations().map(|(_, timed)| timed.operation.clone()));
+        assert_eq!(marked, [r##""all" {"#set":[2]}"##]);
+        let line = r#"{"thread": 0, "op": "range_list", "args": [1, 9], "start": 1, "end": 4,
+            "results": [2]}"#;
+        let line = &line.replace('\n', " ");
+        let marked = read(line, true).expect("read");
+        let marked = sorted(marked.operations().map(|(_, timed)| timed.operation.clone()));
+        assert_eq!(marked, [r#"{"range_list":[1,9]} [2]"#]);
     }
 
     #[test]
@@ -246,7 +297,7 @@ mod tests {
             {"note":"n1 leads"}
             {"event":"unknown","client_id":4,"op_id":1}"#;
         assert_eq!(made(recorded), [r#"{"Get":[]} ?"#, r#"{"key":[],"op":"mine"} []"#]);
-        assert_eq!(read(recorded).expect("read").annotations.all.len(), 1);
+        assert_eq!(read(recorded, false).expect("read").annotations.all.len(), 1);
     }
 
     #[test]
@@ -254,7 +305,8 @@ mod tests {
         let operation = |op: &str, answer: bool| {
             format!(r#"{{"thread": 0, "op": "{op}", "start": 1, "end": 2, "results": [{answer}]}}"#)
         };
-        let count = |op: &str, answer: bool| read(&operation(op, answer)).expect("read").len();
+        let count =
+            |op: &str, answer: bool| read(&operation(op, answer), false).expect("read").len();
         assert_eq!(count("try() -> bool or false", false), 0);
         assert_eq!(count("try() -> bool or false", true), 1);
         assert_eq!(count("try() -> bool", false), 1);
@@ -262,7 +314,7 @@ mod tests {
 
     #[test]
     fn errors_name_the_line() {
-        let error = |text: &str| read(text).expect_err(text);
+        let error = |text: &str| read(text, false).expect_err(text);
         let operation =
             r#"{"thread": 0, "op": "f() -> int", "start": 3, "end": 4, "results": [1]}"#;
         assert!(error(&format!("{operation}\n{operation}")).starts_with("line 2: "));

@@ -40,7 +40,7 @@ use std::path::Path;
 use crate::core::history::History;
 use crate::core::interner::{Interner, Value};
 use crate::core::operation::Family;
-use crate::model::program::Calls;
+use crate::model::program::{Calls, Program};
 use crate::model::{Kind, Spec};
 use events::Record;
 use jepsen::Notation;
@@ -149,12 +149,13 @@ pub fn read(path: &Path, format: Format, options: &Options) -> Result<Imported, 
 }
 
 /// The calls and answers of a file in a format that may have any: those of other formats are
-/// operations of a family. `whole`: those of OmniLink's logs are its whole records. Errors name the
-/// place in the file.
-pub fn read_calls(path: &Path, format: Format, whole: bool) -> Option<Result<Calls, String>> {
+/// operations of a family. `of`: the model that judges them. Errors name the place in the file.
+pub fn read_calls(path: &Path, format: Format, of: &Program) -> Option<Result<Calls, String>> {
     match format {
-        Format::Omnilink => Some(omnilink::read_any(path, whole)),
-        Format::Jsonl | Format::Events => Some(text(path).and_then(|text| calls::read(&text))),
+        Format::Omnilink => Some(omnilink::read_any(path, of.is_of_logs())),
+        Format::Jsonl | Format::Events => {
+            Some(text(path).and_then(|text| calls::read(&text, of.is_specification())))
+        }
         _ => None,
     }
 }

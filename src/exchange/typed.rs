@@ -2,9 +2,10 @@
 //! sets, tuples), `[["a", 1]]` (maps), `{"x": 1}` (records), `[0, 7]` (the number of a variant's
 //! choice, and its value). An optional inside of an optional is a list of at most one.
 
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use crate::core::value::{NoValue, Type, choice, count, string, string_words, word};
+use crate::model::program::{MAP, SET};
 
 /// Values of these types, one after the other, which are all the words; a void has none.
 ///
@@ -53,6 +54,42 @@ fn one(of: &Type, words: &mut &[i64]) -> Result<Json, NoValue> {
             Json::Array(vec![at.into(), one(&types[at], words)?])
         }
     })
+}
+
+/// The values of these types with sets and maps marked, as `{"#set": [1, 2]}`.
+pub fn marked(types: &[Type], values: Vec<Json>) -> Vec<Json> {
+    let types = types.iter().filter(|of| **of != Type::Void);
+    types.zip(values).map(|(of, value)| mark(of, value)).collect()
+}
+
+fn mark(of: &Type, value: Json) -> Json {
+    let each = |types: &mut dyn Iterator<Item = &Type>, values: Vec<Json>| {
+        Json::Array(types.zip(values).map(|(of, value)| mark(of, value)).collect())
+    };
+    match (of, value) {
+        (Type::Optional(inner), Json::Array(some)) if is_optional(inner) => {
+            each(&mut std::iter::repeat(&**inner), some)
+        }
+        (Type::Optional(inner), value) if !value.is_null() => mark(inner, value),
+        (Type::List(element), Json::Array(all)) => each(&mut std::iter::repeat(&**element), all),
+        (Type::Set(element), Json::Array(all)) => {
+            json!({ SET: each(&mut std::iter::repeat(&**element), all) })
+        }
+        (Type::Map(key, of), Json::Array(pairs)) => {
+            let pair = Type::Tuple(vec![(**key).clone(), (**of).clone()]);
+            json!({ MAP: each(&mut std::iter::repeat(&pair), pairs) })
+        }
+        (Type::Tuple(types), Json::Array(all)) => each(&mut types.iter(), all),
+        (Type::Record(members), Json::Object(mut fields)) => {
+            for (name, of) in members {
+                if let Some(value) = fields.get_mut(name) {
+                    *value = mark(of, value.take());
+                }
+            }
+            Json::Object(fields)
+        }
+        (_, value) => value,
+    }
 }
 
 fn is_optional(of: &Type) -> bool {
@@ -148,5 +185,9 @@ mod tests {
             assert!(read(&types, &[json!({"other": 1})]).is_none(), "{text}");
             assert!(read(&types, &[]).is_none(), "{text}");
         }
+        let of = TypeParser::new("list<map<int, optional<set<int>>>>").one().expect("a type");
+        let marked = marked(&[of], vec![json!([[[1, [2]], [3, null]]])]);
+        let expected = json!([{MAP: [[1, {SET: [2]}], [3, null]]}]);
+        assert_eq!(marked, [expected]);
     }
 }

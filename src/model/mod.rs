@@ -3,6 +3,7 @@
 //! transactional models have no object here: `check::transactions` decides them.
 //!
 //! - `bag`: Sequential objects for the models pool and priority queue: multisets of values.
+//! - `called`: Calls and answers in JSON as values of TLA+: what a specification is asked about.
 //! - `cell`: Sequential objects for the models set, map and register, made of independent cells.
 //! - `counted`: A container that also says how many values it holds.
 //! - `counter`: Sequential object for the model counter: a number that calls add to and read.
@@ -32,6 +33,7 @@
 //! - `weaker`: Lists the models that promise less than a model does.
 
 mod bag;
+mod called;
 mod cell;
 mod counted;
 mod counter;
@@ -57,6 +59,7 @@ use crate::core::operation::Family;
 
 pub use crate::core::contract::Model;
 pub use bag::Bag;
+pub use called::{PID, is_thread};
 pub use cell::{Cell, Dictionary, Effect, key, returns_value};
 pub use counted::{Claim, Counted, Counts};
 pub use counter::Counter;
@@ -68,7 +71,7 @@ pub use ordered::{OrderedSet, bounds};
 pub use producers::Producers;
 pub use sequence::{Relaxed, Sequence};
 pub use spec::Spec;
-pub use specified::{PID, Specified};
+pub use specified::Specified;
 pub use stream::{Stream, StreamState};
 pub use text::{Text, TextCell, Texts};
 

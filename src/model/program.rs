@@ -17,6 +17,14 @@ use crate::core::recorder::Answered;
 pub const SPECIFICATION: &str = ".tla";
 pub const LOGS: &str = "Validate.tla";
 
+/// Marks of sets and maps in the calls and answers of a specification, which tells them from lists:
+/// `{"#set": [1, 2]}`.
+pub const SET: &str = "#set";
+pub const MAP: &str = "#map";
+
+/// The field of a call that is the number of its client, where the model asks for it.
+pub const THREAD: &str = "#thread";
+
 /// A program that has a model. There is one of these for each path, and for what is said of a
 /// specification, for as long as the process runs.
 pub struct Program {

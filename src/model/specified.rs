@@ -15,16 +15,15 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 
 use crate::core::contract::Model;
-use crate::core::operation::{Family, Op, Status};
 use crate::core::recorder::Answered;
+use crate::tla::methods::{DONE, Method, STEP};
 use crate::tla::validate::{CALL, TRACES};
 use crate::tla::{Action, Blocked, Constants, Problem, Source, Specification, State, Step, Value};
 
-use super::program::LOGS;
+use super::called::{
+    NO_VALUE, Record, answer_of, is_thread, logged, parts, says_nothing, thread_of, value,
+};
 use super::settings::Settings;
-
-/// The answer of a call that returns nothing, or an optional without a value.
-const NO_VALUE: &str = "none";
 
 /// Constants of these names stand for what is answered in place of a value, if nothing else says
 /// what they are. They are equal to nothing else.
@@ -38,16 +37,6 @@ const NAMED: [(&str, &str); 8] = [
     ("done", "done"),
     ("unknown", "unknown"),
 ];
-
-/// The field of a record of OmniLink's logs that is the number of its thread. It is ours.
-pub const PID: &str = "_pid";
-
-/// How the names of the actions end by which a call takes several steps.
-const STEP: &str = "_Step";
-const DONE: &str = "_Done";
-
-/// What operations of families answer in place of a value.
-const STATUSES: [Status; 4] = [Status::Empty, Status::Full, Status::Failed, Status::Done];
 
 /// So many histories' constants are known at once.
 const KNOWN_MAX: usize = 1_024;
@@ -139,9 +128,32 @@ impl Specified {
         Ok(Specified { source, settings, of_any, of_history: open, known })
     }
 
+    /// The methods of the structure that a specification is about, each with the name by which it
+    /// is called. Its constants need no values for that.
+    ///
+    /// # Errors
+    /// As [`Specified::load`].
+    pub fn methods(path: &Path, configuration: Option<&Path>) -> Result<Methods, Problem> {
+        let source = Source::load(path, configuration, "")?;
+        let of_any = compiled(&source, &source.open_constants(&given()))?;
+        let methods = source.methods(&|name| of_any.action(name).is_some());
+        let named = |method: Method| {
+            let name = as_method(&method.action);
+            let is_known = of_action(&name) == method.action;
+            (if is_known { name } else { method.action.clone() }, method)
+        };
+        Ok(methods.into_iter().map(named).collect())
+    }
+
     /// The name of the module.
     pub fn name(&self) -> &str {
         &self.of_any.name
+    }
+
+    /// Whether a parameter is the client of a call.
+    pub fn asks_for_threads(&self) -> bool {
+        let actions = self.of_any.actions().filter_map(|name| self.of_any.action(name));
+        actions.flatten().any(|action| action.params.iter().any(is_thread))
     }
 
     /// The action of an operation, whose name ends so, if there is one.
@@ -198,6 +210,7 @@ impl Specified {
             let args = args.into_iter().map(value).collect::<Result<_, _>>()?;
             return Ok(Made { action, params, args, answer: None, repeated, repeats: false });
         }
+        let own = params.iter().position(is_thread);
         let is = |args, answer| Made { action, params, args, answer, repeated, repeats: false };
         let args: Vec<&Json> = match given {
             Json::Null => Vec::new(),
@@ -207,8 +220,17 @@ impl Specified {
             }
             one => vec![one],
         };
-        let args: Vec<Value> = args.into_iter().map(value).collect::<Result<_, _>>()?;
+        let mut args: Vec<Value> = args.into_iter().map(value).collect::<Result<_, _>>()?;
         let answer = made.answer.as_ref().map(|answer| answer_of(name, answer)).transpose()?;
+        // The client may be an argument, too.
+        let lacks = |at: usize| match count.checked_sub(args.len()) {
+            Some(1) => answer.as_ref().map_or(at + 1 == count, says_nothing),
+            lacking => lacking == Some(2),
+        };
+        let at = own.filter(|at| lacks(*at) && *at <= args.len());
+        if let (Some(at), Some(thread)) = (at, thread_of(&made.call.json)) {
+            args.insert(at, Value::Int(thread));
+        }
         match count.checked_sub(args.len()) {
             Some(1) => Ok(is(args, answer)),
             Some(0) if answer.as_ref().is_none_or(says_nothing) => Ok(is(args, None)),
@@ -305,6 +327,9 @@ impl Specified {
     }
 }
 
+/// Methods by their names.
+pub type Methods = Vec<(String, Method)>;
+
 /// The name of an action, and its parameters.
 type Named = (Arc<str>, Vec<String>);
 
@@ -347,41 +372,6 @@ fn states(at: &At) -> Vec<State> {
     match &at.state {
         Some(state) => vec![state.clone()],
         None => at.of.begin().unwrap_or_else(|problem| stop(problem)),
-    }
-}
-
-/// A record of OmniLink's logs: `{"key": 3, "_did_abort": false, "_pid": 0, ...}`.
-struct Record<'a> {
-    name: &'a str,
-    fields: &'a serde_json::Map<String, Json>,
-    pid: i64,
-}
-
-impl<'a> Record<'a> {
-    fn of(name: &'a str, given: &'a Json) -> Result<Record<'a>, String> {
-        let pid = |fields: &serde_json::Map<String, Json>| fields.get(PID)?.as_i64();
-        match given {
-            Json::Object(fields) if let Some(pid) = pid(fields) => Ok(Record { name, fields, pid }),
-            _ => Err(format!(
-                "{name} is no record of OmniLink's logs, which are what modules judge that \
-                 OmniLink generates (...{LOGS}): name the specification itself, Queue.tla"
-            )),
-        }
-    }
-
-    /// The fields that are parameters.
-    fn params(&self) -> impl Iterator<Item = (&String, &Json)> {
-        self.fields.iter().filter(|(name, _)| !name.starts_with('_'))
-    }
-
-    /// As OmniLink's modules have it.
-    fn event(&self) -> Result<Value, String> {
-        let fields = self.fields.iter().filter(|(name, _)| *name != PID);
-        let fields = fields.map(|(name, of)| Ok((Value::text(name), logged(of)?)));
-        let made = fields.collect::<Result<_, String>>().and_then(function)?;
-        let (pid, name) = (Value::Int(self.pid), Value::text(self.name));
-        let all = [("pid", pid), ("operation_name", name), ("operation", made)];
-        function(all.map(|(name, value)| (Value::text(name), value)).into())
     }
 }
 
@@ -489,59 +479,16 @@ fn of_action(name: &str) -> String {
     name.split('_').map(part).collect()
 }
 
-/// The name of a call, and what it is given; null if nothing.
-fn parts(call: &Json) -> Result<(&str, &Json), String> {
-    match call {
-        Json::String(name) => Ok((name, &Json::Null)),
-        Json::Object(fields) if fields.len() == 1 => {
-            let (name, given) = fields.iter().next().expect("it has one");
-            Ok((name, given))
+/// The reverse: TryAcquire is `try_acquire`.
+fn as_method(action: &str) -> String {
+    // KVInsert keeps its name: no other one leads back to it.
+    let (mut name, mut ends_low) = (String::new(), false);
+    for letter in action.chars() {
+        if letter.is_uppercase() && ends_low {
+            name.push('_');
         }
-        other => Err(format!("{other} is no call")),
+        ends_low = letter.is_lowercase() || letter.is_numeric();
+        name.extend(letter.to_lowercase());
     }
-}
-
-fn function(pairs: Vec<(Value, Value)>) -> Result<Value, String> {
-    Value::function(pairs).map_err(|problem| problem.to_string())
-}
-
-/// A value of OmniLink's logs.
-fn logged(json: &Json) -> Result<Value, String> {
-    if json.is_null() { Ok(Value::text("null")) } else { value(json) }
-}
-
-/// Arrays are sequences, objects are records.
-fn value(json: &Json) -> Result<Value, String> {
-    let of = |made: Result<Value, Problem>| made.map_err(|problem| problem.to_string());
-    match json {
-        Json::Null => Ok(Value::Model(NO_VALUE.into())),
-        Json::Bool(is) => Ok(Value::Bool(*is)),
-        Json::Number(number) => {
-            let whole = number.as_i64().ok_or(format!("{number} is no integer of 64 bits"))?;
-            Ok(Value::Int(whole))
-        }
-        Json::String(text) => Ok(Value::text(text)),
-        Json::Array(items) => of(Value::seq(items.iter().map(value).collect::<Result<_, _>>()?)),
-        Json::Object(fields) => {
-            let field = |(name, of): (&String, &Json)| Ok((Value::text(name), value(of)?));
-            function(fields.iter().map(field).collect::<Result<_, String>>()?)
-        }
-    }
-}
-
-/// What was answered. Of an operation of a family, the word of a status says how it went; a string
-/// of a key-value store is a value.
-fn answer_of(name: &str, answer: &Json) -> Result<Value, String> {
-    let is_status = |word: &str| {
-        let is_it = |op: &&Op| op.name() == name && op.family() != Family::Kv;
-        STATUSES.iter().any(|status| status.name() == word) && Op::ALL.iter().any(|op| is_it(&op))
-    };
-    match answer {
-        Json::String(word) if is_status(word) => Ok(Value::Model(word.as_str().into())),
-        answer => value(answer),
-    }
-}
-
-fn says_nothing(answer: &Value) -> bool {
-    matches!(answer, Value::Model(name) if **name == *NO_VALUE || **name == *"done")
+    name
 }

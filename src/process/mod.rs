@@ -5,6 +5,8 @@
 //!   engine.
 //! - `model`: Programs of users' models: how one is built and started, and asked (`serve` answers).
 //! - `rr/`: The recorder rr: its command lines, recordings and replays.
+//! - `session`: A process that has a user's model, and what was said to it: that is kept, so that
+//!   of equal operations and states it is asked once.
 //! - `supervise/`: Supervises a harness process and reports everything that happens to it as
 //!   events.
 
@@ -12,4 +14,5 @@ pub mod descent;
 pub mod fault;
 pub mod model;
 pub mod rr;
+mod session;
 pub mod supervise;

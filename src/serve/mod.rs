@@ -29,6 +29,8 @@ use crate::core::history::OperationId;
 use crate::core::journal::Journal;
 use crate::core::recorder::Answered;
 use crate::model::Model;
+#[cfg(doc)]
+use crate::model::program::THREAD;
 use crate::model::program::{Bounds, GaveUp, Judged};
 use crate::tla::Problem;
 use wanted::{Values, Wanted};
@@ -87,6 +89,8 @@ pub enum Reply {
     Hello {
         version: u32,
         model: String,
+        /// Whether a call has the number of its client, too ([`THREAD`]).
+        threads: bool,
     },
     Operations(Vec<Described>),
     States(Vec<u32>),
@@ -169,11 +173,12 @@ where
     M: Model<Answered<C, A>> + Sync,
 {
     let name = std::any::type_name::<M>().rsplit("::").next().unwrap_or_default();
-    serve_as(name, model)
+    serve_as(name, false, model)
 }
 
-/// As [`serve`], of a model of which people read this name.
-pub fn serve_as<C, A, M>(name: &str, model: M) -> ExitCode
+/// As [`serve`], of a model of which people read this name; `threads`: calls have the numbers of
+/// their clients.
+pub fn serve_as<C, A, M>(name: &str, threads: bool, model: M) -> ExitCode
 where
     C: Clone + Debug + DeserializeOwned + Sync,
     A: Clone + Debug + DeserializeOwned + Sync,
@@ -186,8 +191,10 @@ where
         );
         return ExitCode::from(2);
     };
-    let served =
-        UnixStream::connect(socket).and_then(|stream| Served::new(model).answer_all(&stream, name));
+    let served = UnixStream::connect(socket).and_then(|stream| {
+        send(&stream, &Reply::Hello { version: VERSION, model: name.to_string(), threads })?;
+        Served::new(model).answer_all(&stream)
+    });
     match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -223,9 +230,8 @@ where
         Served { model, steps, wholes, states: Vec::new(), numbers: HashMap::new(), histories }
     }
 
-    fn answer_all(&mut self, stream: &UnixStream, name: &str) -> io::Result<()> {
+    fn answer_all(&mut self, stream: &UnixStream) -> io::Result<()> {
         let panicked = note_panics();
-        send(stream, &Reply::Hello { version: VERSION, model: name.to_string() })?;
         for line in BufReader::new(stream).lines() {
             let question: Question = serde_json::from_str(&line?)?;
             let reply = catch_unwind(AssertUnwindSafe(|| self.answer(question)));

@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 
 use crate::core::history::{NEVER, OperationId};
 use crate::core::journal::Journal;
+use crate::model::program::THREAD;
 
 /// The values of a call, and of its answer, as hashes: a guess may be wrong.
 #[derive(Clone, Debug, Default)]
@@ -21,7 +22,9 @@ pub struct Values {
 impl Values {
     pub fn of(call: &Json, answer: Option<&Json>) -> Values {
         let mut values = Values::default();
-        scalars(call.as_object().and_then(|call| call.values().next()), &mut values.given);
+        let fields = call.as_object().into_iter().flatten();
+        let given = fields.filter(|(name, _)| *name != THREAD).map(|(_, given)| given);
+        given.for_each(|given| scalars(Some(given), &mut values.given));
         scalars(answer, &mut values.answered);
         values
     }

@@ -73,6 +73,19 @@ pub static OPERATORS: &[Operator] = &[
     of("TLCExt", "TLCCache", 2, |a| Ok(a[0].clone())),
 ];
 
+/// By insertion, so that it ends whatever the operator says.
+fn sorted(before: Apply, items: &[Value]) -> Result<Value> {
+    let mut sorted: Vec<Value> = Vec::new();
+    for item in items {
+        let mut at = sorted.len();
+        while at > 0 && before(&[item.clone(), sorted[at - 1].clone()])?.bool()? {
+            at -= 1;
+        }
+        sorted.insert(at, item.clone());
+    }
+    Value::seq(sorted)
+}
+
 const fn taking(
     module: &'static str,
     name: &'static str,
@@ -92,17 +105,9 @@ pub static HIGHER_ORDER: &[HigherOrder] = &[
         }
         Value::seq(kept)
     }),
-    taking("TLC", "SortSeq", (2, (1, 2)), |before, a| {
-        // By insertion, so that it ends whatever the operator says.
-        let mut sorted: Vec<Value> = Vec::new();
-        for item in a[0].items()? {
-            let mut at = sorted.len();
-            while at > 0 && before(&[item.clone(), sorted[at - 1].clone()])?.bool()? {
-                at -= 1;
-            }
-            sorted.insert(at, item.clone());
-        }
-        Value::seq(sorted)
+    taking("TLC", "SortSeq", (2, (1, 2)), |before, a| sorted(before, a[0].items()?)),
+    taking("SequencesExt", "SetToSortSeq", (2, (1, 2)), |before, a| {
+        sorted(before, &a[0].elements()?)
     }),
     taking("Bags", "BagOfAll", (2, (0, 1)), |apply, a| {
         let mut counts: BTreeMap<Value, i64> = BTreeMap::new();

@@ -15,6 +15,8 @@
 //! - `ir`: Expressions with their names resolved: what is evaluated.
 //! - `load`: Finds the modules of a specification, and makes the scope of each.
 //! - `lower`: Resolves the names of expressions: makes of them what is evaluated.
+//! - `methods`: Guesses the methods of the structure that a specification is about: one for each
+//!   action of `Next`, with the types of its parameters as far as they can be told.
 //! - `names`: Reads names: of operators with their arguments, of instances before them, and of
 //!   labels.
 //! - `native`: Operators of the language and of the standard modules that are evaluated here, not
@@ -49,6 +51,7 @@ mod forms;
 mod ir;
 mod load;
 mod lower;
+pub mod methods;
 mod names;
 mod native;
 mod operators;

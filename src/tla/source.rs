@@ -10,6 +10,7 @@ use super::eval::Compiled;
 use super::ir::{Ir, Routine, Spot};
 use super::load::{self, Globals};
 use super::lower::Lowering;
+use super::methods::{Method, methods};
 use super::parse;
 use super::problem::{Problem, Result, fail};
 use super::scope::{Named, Names, Scope, find};
@@ -85,6 +86,11 @@ impl Source {
             _ => None,
         });
         declared.flatten().filter_map(|of| open(&of.name)).collect()
+    }
+
+    /// The methods that it is about, of those actions.
+    pub fn methods(&self, is_action: &dyn Fn(&str) -> bool) -> Vec<Method> {
+        methods(&self.modules, &self.config, is_action)
     }
 
     /// Compiles it. `given`: values of constants that have none in the configuration; `of_history`:

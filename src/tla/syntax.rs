@@ -203,7 +203,7 @@ impl Node {
     }
 
     /// The expressions that it is made of.
-    fn parts(&self) -> Vec<&Node> {
+    pub fn parts(&self) -> Vec<&Node> {
         match &self.of {
             Expr::Number(_) | Expr::String(_) | Expr::Boolean(_) | Expr::At => Vec::new(),
             Expr::Apply { instances, args, .. } => {

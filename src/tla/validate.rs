@@ -9,6 +9,7 @@
 use std::path::Path;
 
 use super::load;
+use super::methods::{DONE, STEP};
 use super::problem::Result;
 use super::syntax::{Definition, Module, Param, Unit};
 
@@ -25,9 +26,6 @@ pub const ENDS: [&str; 2] = ["__TerminateThread", "__AbortThread"];
 
 /// How the names of modules end that OmniLink generates.
 const VALIDATE: &str = "Validate";
-const STEP: &str = "_Step";
-const DONE: &str = "_Done";
-
 /// What `__TraceOps` has, besides what only TLC needs.
 const TRACE_OPS: &str = "---- MODULE __TraceOps ----
 EXTENDS Integers, Sequences

@@ -2,7 +2,7 @@
 \* A set of integers that also counts, ranks, selects and lists its keys. Ranges include both ends.
 \* None is the answer of an insert, remove or contains for yes, Failed for no, and of a select where
 \* there is no such key.
-EXTENDS Integers, FiniteSets, Sequences, TLC, SequencesExt
+EXTENDS Integers, FiniteSets, SequencesExt
 CONSTANTS None, Failed
 VARIABLE keys
 
@@ -26,10 +26,6 @@ Select(n, answer) ==
        \/ n < Cardinality(keys) /\ answer = CHOOSE k \in keys : Cardinality(Below(k)) = n
     /\ UNCHANGED keys
 
-\* The keys from the lowest up. A list of one key comes as that key, one of none as None. These and
-\* sequences cannot be compared, but how they are written can.
-Listed(list) == CASE list = <<>> -> None [] Len(list) = 1 -> list[1] [] OTHER -> list
-RangeList(low, high, answer) ==
-    /\ ToString(answer) = ToString(Listed(SortSeq(SetToSeq(Within(low, high)), <)))
-    /\ UNCHANGED keys
+\* The keys from the lowest up.
+RangeList(low, high, answer) == answer = SetToSortSeq(Within(low, high), <) /\ UNCHANGED keys
 ====

@@ -354,6 +354,7 @@ fn states_that_are_shown_are_the_models() {
     let running = spec.program.and_then(Program::running).expect("started");
     let calls = interlap::exchange::calls::read(
         r#"{"thread": 0, "op": "acquire", "start": 1, "end": 2, "results": [1]}"#,
+        false,
     );
     let own = running.own(&calls.expect("read")).expect("of the model");
     let Verdict::Violation(witness) = check(&own, &spec, &Limits::default()) else {

@@ -152,7 +152,7 @@ fn check_actions() {
 
 /// An operation as interlap's files have it.
 fn as_written(history: &History, id: OperationId) -> Answered<Json, Json> {
-    calls::of_history(history, id, &Interner::default()).expect("numbers")
+    calls::of_history(history, id, &Interner::default(), true).expect("numbers")
 }
 
 /// An operation of a queue as a log names its parameters.

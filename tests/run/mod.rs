@@ -1,6 +1,7 @@
 //! Runs of the whole program, on correct adapters and on adapters with every kind of fault.
 
 mod adapters;
+mod augmented_tree;
 mod bad_adapters;
 mod bad_targets;
 mod bugs;

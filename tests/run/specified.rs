@@ -52,6 +52,53 @@ fn a_file_is_judged_by_a_specification() {
     check(&tool, full, HISTORY, 1, &["refused: line", "q = <<>> /\\ q' = "]);
 }
 
+/// Sets and maps of methods are sets and functions.
+#[test]
+fn values_are_those_of_their_types() {
+    let tool = Tool::new();
+    let store = tool.write(
+        "Store.tla",
+        "---- MODULE Store ----\nEXTENDS FiniteSets, TLC\nVARIABLE s\nInit == s = {}\n\
+         Add(all) == s' = s \\cup all\n\
+         Counted(answer) == answer = [n \\in s |-> 1] /\\ UNCHANGED s\n====\n",
+    );
+    let history = concat!(
+        r#"{"thread": 0, "op": "add(set<int>) -> void", "args": [[4, 9]], "start": 1, "end": 2}"#,
+        "\n",
+        r#"{"thread": 0, "op": "counted() -> map<int, int>", "start": 3, "end": 4, "#,
+        r#""results": [[[4, 1], [9, 1]]]}"#
+    );
+    check(&tool, store.clone(), history, 0, &["consistent with Store"]);
+    let wrong = history.replace("[9, 1]", "[9, 2]");
+    check(&tool, store, &wrong, 1, &["should be (4 :> 1 @@ 9 :> 1)"]);
+}
+
+/// A parameter may be the thread that makes the call.
+#[test]
+fn a_call_may_know_its_thread() {
+    let tool = Tool::new();
+    let lock = tool.write(
+        "Lock.tla",
+        "---- MODULE Lock ----\nCONSTANT None\nVARIABLE owner\nInit == owner = None\n\
+         TryLock(thread, answer) ==\n  /\\ answer = (owner = None)\n  \
+         /\\ owner' = IF answer THEN thread ELSE owner\n\
+         Unlock(self) == owner = self /\\ owner' = None\n====\n",
+    );
+    let line = |thread: u32, op: &str, results: &str, start: u32| {
+        let end = start + 1;
+        format!(
+            "{{\"thread\": {thread}, \"op\": \"{op}\", \"results\": [{results}], \
+             \"start\": {start}, \"end\": {end}}}\n"
+        )
+    };
+    let taken =
+        line(3, "try_lock() -> bool", "true", 1) + &line(4, "try_lock() -> bool", "false", 3);
+    let own = taken.clone() + &line(3, "unlock() -> void", "", 5);
+    check(&tool, lock.clone(), &own, 0, &["consistent with Lock"]);
+    let other = taken + &line(4, "unlock() -> void", "", 5);
+    check(&tool, lock, &other, 1, &["Unlock", "refused: line 8 is false"]);
+}
+
 /// Hundreds of values inside, the order of many of which is left open.
 #[test]
 fn a_long_file_is_judged_by_a_specification() {
@@ -215,6 +262,46 @@ fn omnilinks_logs_are_judged_by_its_modules() {
     let history = tool.write("history.jsonl", HISTORY);
     let run = tool.call("check --model").arg(tool.dir.path().join("MCBankValidate.tla"));
     run.arg(history).expect(3, &["enqueue is no record of OmniLink's logs"]);
+}
+
+/// A method for each action, with the types that the specification shows.
+#[test]
+fn an_adapter_is_written_for_a_specification() {
+    let tool = Tool::new();
+    let store = tool.write(
+        "Store.tla",
+        "---- MODULE Store ----\nEXTENDS Integers, Sequences\nCONSTANTS Keys, None\nVARIABLE s\n\
+         Init == s = [k \\in Keys |-> None]\n\
+         TryPut(key, value) == s' = [s EXCEPT ![key] = value + 1]\n\
+         Has(key, answer) == answer = (s[key] # None) /\\ UNCHANGED s\n\
+         KVGet(key, result) == result = s[key] /\\ UNCHANGED s\n\
+         PutAll_Step(all) == Len(all) > 0 /\\ s' = s\nPutAll_Done(all) == s' = s\n\
+         Delete(self, key, out) ==\n  \
+         \\/ out = None /\\ UNCHANGED s\n  \\/ out = 3 /\\ s' = s\n\
+         Group == \\E key \\in Keys : \\E out \\in Nat : Delete(1, key, out)\n\
+         Next == \n  \\/ Group\n  \
+         \\/ \\E key \\in Keys, is \\in BOOLEAN, v \\in {\"a\"} :\n       \
+         TryPut(key, v) \\/ Has(key, is) \\/ KVGet(key, v)\n  \
+         \\/ \\E all \\in Seq(Nat) : PutAll_Step(all) \\/ PutAll_Done(all)\n====\n",
+    );
+    tool.call("new --spec").arg(&store).arg("mine").expect(0, &["mine.cpp --model"]);
+    let written = tool.read("mine.cpp");
+    for method in [
+        "void try_put(int key, std::string value)",
+        "bool has(int key)",
+        "std::string KVGet(int key)",
+        "void put_all(std::vector<int> all)",
+        "std::optional<int> Delete(int key)",
+        "INTERLAP_OPERATIONS(mine, ",
+    ] {
+        assert!(written.contains(method), "no {method} in {written}");
+    }
+    // It compiles as it is, and what it answers is nothing that the specification allows.
+    let queue = data("tla/Queue.tla");
+    tool.call("new --spec").arg(&queue).arg("queue").expect(0, &["queue.cpp"]);
+    let run = tool.fuzz("queue.cpp").seed(1).rounds(400).findings(1).arg("--model").arg(queue);
+    run.arg("--cflag=-Werror").expect(1, &["not-linearizable of dequeue"]);
+    tool.call("new --spec").arg(store).args(["queue", "two"]).expect(2, &["give NAME alone"]);
 }
 
 #[test]

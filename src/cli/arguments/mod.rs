@@ -124,6 +124,8 @@ Examples:
   interlap new --c queue my_queue   writes my_queue.c, for headers that do not compile as C++
   interlap new custom my_pool       for methods of any kind
   interlap new model my_model       writes the crate my_model, for --model-crate
+  interlap new --spec Queue.tla my_queue
+                                    a method for each action of a specification in TLA+
 Families: queue, stack, deque, set, range-set, map, register, priority-queue, counter, log, kv,
 store (transactions), custom";
 
@@ -425,12 +427,20 @@ pub struct Doctor {
 
 #[derive(Args, Debug)]
 pub struct New {
+    /// Write a method for each action of this specification in TLA+; NAME alone is given then
+    #[arg(long, value_name = "FILE", conflicts_with = "c")]
+    pub spec: Option<PathBuf>,
+    /// Configuration of the specification, instead of the one beside it
+    #[arg(long, value_name = "FILE", requires = "spec")]
+    pub cfg: Option<PathBuf>,
     /// Kind of structure: queue, stack, deque, set, range-set, map, register, priority-queue,
     /// counter, log, kv, store (transactions), custom (methods of any kind); or model, a crate for
     /// --model-crate
-    pub family: String,
+    #[arg(required_unless_present = "spec")]
+    pub family: Option<String>,
     /// Name of the target; the file is NAME.cpp, with --c NAME.c; of a model the folder NAME
-    pub name: String,
+    #[arg(required_unless_present = "spec")]
+    pub name: Option<String>,
     /// Write it in C
     #[arg(long)]
     pub c: bool,

@@ -1,6 +1,8 @@
 //! `interlap targets`, `new` and `doctor`: lists the bundled targets, writes a template adapter,
 //! and reports what this machine can do.
 
+use std::path::Path;
+
 use anyhow::Result;
 use serde::Serialize;
 
@@ -10,13 +12,14 @@ use super::print_json;
 use crate::adapter::availability::{MissingHeader, missing_headers};
 use crate::adapter::catalog::{Adapter, Origin};
 use crate::adapter::compile::{Language, Request};
-use crate::adapter::scaffold;
+use crate::adapter::{scaffold, specified};
 use crate::cli::arguments;
 use crate::cli::arguments::{Format, New};
 use crate::cli::doctor;
 use crate::core::columns;
 use crate::core::outcome::Outcome;
 use crate::core::plan::Recorder;
+use crate::model::Specified;
 use crate::process::rr::Rr;
 use crate::report::output::Output;
 
@@ -80,8 +83,12 @@ fn rows(target: &Listed) -> Vec<[String; 3]> {
 }
 
 pub fn new(args: &New, out: &mut Output) -> Result<Outcome> {
-    if args.family == scaffold::MODEL {
-        let path = scaffold::new_model(&args.name, &args.dir)?;
+    if let Some(specification) = &args.spec {
+        return new_from(specification, args, out);
+    }
+    let (family, name) = args.family.as_deref().zip(args.name.as_deref()).expect("both are given");
+    if family == scaffold::MODEL {
+        let path = scaffold::new_model(name, &args.dir)?;
         let path = path.display();
         writeln!(out, "Wrote {path}, a model of what `interlap new custom` writes:\n");
         writeln!(out, "  interlap new custom semaphore");
@@ -90,10 +97,35 @@ pub fn new(args: &New, out: &mut Output) -> Result<Outcome> {
         return Ok(Outcome::NothingFound);
     }
     let language = if args.c { Language::C } else { Language::Cpp };
-    let path = scaffold::new_adapter(language, &args.family, &args.name, &args.dir)?;
+    let path = scaffold::new_adapter(language, family, name, &args.dir)?;
     let path = path.display();
     writeln!(out, "Wrote {path}. It runs as it is:\n\n  interlap fuzz {path}\n");
     writeln!(out, "Then put your structure in the place of the one in it.");
+    Ok(Outcome::NothingFound)
+}
+
+/// Writes an adapter for what a specification is about.
+fn new_from(specification: &Path, args: &New, out: &mut Output) -> Result<Outcome> {
+    let name = match (&args.family, &args.name) {
+        (Some(name), None) => name,
+        (Some(family), Some(_)) => anyhow::bail!(
+            "{family}: the specification says what kind of structure it is; give NAME alone"
+        ),
+        _ => {
+            anyhow::bail!("a name is missing: interlap new --spec {} NAME", specification.display())
+        }
+    };
+    let methods = Specified::methods(specification, args.cfg.as_deref())?;
+    if methods.is_empty() {
+        anyhow::bail!("{}: no action, of which each would be a method", specification.display());
+    }
+    let path = specified::new_adapter(specification, &methods, name, &args.dir)?;
+    let (path, specification) = (path.display(), specification.display());
+    writeln!(
+        out,
+        "Wrote {path}. Put calls of your structure into its methods; it compiles as it is:\n"
+    );
+    writeln!(out, "  interlap fuzz {path} --model {specification}\n");
     Ok(Outcome::NothingFound)
 }
 

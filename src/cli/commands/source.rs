@@ -75,7 +75,7 @@ pub fn read_copy(
     let program = model.and_then(|model| model.program);
     let imported = match program.and_then(|program| Some((program, program.running()?))) {
         Some((program, running)) => {
-            let calls = exchange::read_calls(path, format, program.is_of_logs());
+            let calls = exchange::read_calls(path, format, program);
             own(&**running, calls, || exchange::read(path, format, &options), model)
         }
         None => exchange::read(path, format, &options),
