@@ -46,7 +46,8 @@ test: deps deps-test
 # that interlap reads, and 100,000 rounds of structures of no family that are right.
 test-long: deps
 	INTERLAP_HISTORIES=all INTERLAP_MUTANTS=all cargo test --release --test it -- \
-	  check:: mutants:: custom:: listed:: model_crate:: augmented_tree:: --include-ignored --nocapture
+	  check:: mutants:: custom:: listed:: model_crate:: augmented_tree:: long:: debugger:: \
+	  exporting_faults:: --include-ignored --nocapture --skip timing::
 
 # Tests that assert a time or go by the clock: on a machine that does nothing else.
 test-timing: deps

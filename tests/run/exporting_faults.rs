@@ -49,6 +49,7 @@ INTERLAP_TARGET(Register)
 
 /// At some point both threads begin to repeat the same steps for ever.
 #[test]
+#[ignore = "waits for calls that do not return: make test-long"]
 fn a_livelock_is_forced_until_it_repeats() {
     let code = "#include <interlap.hpp>
 #include <atomic>
