@@ -342,7 +342,7 @@ enum Held {
 }
 
 /// Whether a constant is what there is of a parameter: `Keys` of `key`, `Elements` of `elements`,
-/// which is a list. What a configuration for TLC says of it is small, or stands for others.
+/// which is a list.
 fn held(constant: &str, param: &str) -> Option<Held> {
     let (constant, param) = (constant.to_lowercase(), param.to_lowercase());
     let singular = param.strip_suffix('y').map(|stem| format!("{stem}ies"));

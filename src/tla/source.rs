@@ -68,8 +68,8 @@ impl Source {
         self.modules.iter().any(|module| module.name == validate::OPERATIONS)
     }
 
-    /// The constants without a value, and those that the configuration says to be sets, with
-    /// these; except operators.
+    /// The constants without a value, except operators; and with them, those that the configuration
+    /// says to be sets of names, which stand for values.
     pub fn open_constants(&self, given: &Constants) -> Vec<(String, Option<Value>)> {
         let open = |name: &str| {
             let Config { constants, replaced, .. } = &self.config;
@@ -77,8 +77,11 @@ impl Source {
                 return None;
             }
             let value = constants.get(name);
-            let is_open = value.is_none_or(|value| value.elements().is_ok());
-            is_open.then(|| (name.to_string(), value.cloned()))
+            let is_name = |value: &Value| matches!(value, Value::Model(_));
+            let are_names = |value: &Value| {
+                value.elements().is_ok_and(|all| !all.is_empty() && all.iter().all(is_name))
+            };
+            value.is_none_or(are_names).then(|| (name.to_string(), value.cloned()))
         };
         let units = load::extended(&self.modules).into_iter().flat_map(|module| &module.units);
         let declared = units.filter_map(|unit| match unit {

@@ -216,8 +216,10 @@ fn a_configuration_says_more_than_a_specification() {
     };
     // Values of the history are known; a configuration for TLC may have others.
     run(tool.write("Large.cfg", &format!("{told} 2"))).expect(0, &["consistent with Queue"]);
-    let values = format!("{told} 2 Values = {{v1, v2}}");
-    run(tool.write("Values.cfg", &values)).expect(0, &["consistent with Queue"]);
+    let values = |values: &str| format!("{told} 2 Values = {{{values}}}");
+    run(tool.write("Names.cfg", &values("v1, v2"))).expect(0, &["consistent with Queue"]);
+    run(tool.write("Values.cfg", &values("3, 4"))).expect(0, &["consistent with Queue"]);
+    run(tool.write("Three.cfg", &values("3"))).expect(1, &["IsKnown would be false"]);
     let said = ["refused: IsShort would be false: length = 2", "leaves length = 1"];
     run(small.clone()).expect(1, &said);
     run(tool.write("Other.cfg", "INVARIANT Other")).expect(2, &["Other, which is not defined"]);

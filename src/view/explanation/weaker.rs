@@ -1,5 +1,6 @@
 //! Asks whether a violation is meant that a weaker promise allows.
 
+use crate::core::plan::quoted;
 use crate::model::{Kind, Spec};
 
 /// Most models that are named.
@@ -11,7 +12,7 @@ pub fn question(weaker: &[Spec]) -> Option<String> {
         weaker.iter().partition(|model| model.is_linearizable());
     let shown = |model: &&Spec| match model.kind {
         Kind::Own if model.program.is_none() => format!("`Consistency::{:?}`", model.consistency),
-        _ => format!("`--model {model}`"),
+        _ => format!("`--model {}`", quoted(&model.to_string())),
     };
     let models: Vec<String> = models.iter().take(MODELS_MAX).map(shown).collect();
     let orders: Vec<String> = orders.iter().map(shown).collect();
