@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::operation::Op;
+pub use super::words::quoted;
 
 /// Maximum number of calls of one thread in one round.
 pub const CALLS_MAX: u64 = 1_000_000_000;
@@ -439,15 +440,6 @@ impl fmt::Display for Plan {
 fn value_name(value: &impl clap::ValueEnum) -> String {
     let value = value.to_possible_value().expect("no value is hidden");
     value.get_name().to_string()
-}
-
-/// The word, quoted for a POSIX shell where necessary.
-pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_string();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// The share of a plan's rounds that one run does: run number `index` of `count` runs.

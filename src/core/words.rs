@@ -119,6 +119,15 @@ fn list(values: &[i64]) -> String {
     values.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")
 }
 
+/// The word, quoted for a POSIX shell where necessary.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_string();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
 /// At most so many characters of a text; no number is cut in two.
 pub fn brief(text: String, most: usize) -> String {
     match text.char_indices().nth(most) {

@@ -1,6 +1,6 @@
 //! Asks whether a violation is meant that a weaker promise allows.
 
-use crate::core::plan::quoted;
+use crate::core::words::quoted;
 use crate::model::{Kind, Spec};
 
 /// Most models that are named.
