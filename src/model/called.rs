@@ -4,10 +4,42 @@ use serde_json::{Map, Value as Json};
 
 use super::program::{LOGS, MAP, SET, THREAD};
 use crate::core::operation::{Family, Op, Status};
-use crate::tla::{Problem, Value};
+use crate::tla::{Constants, Problem, Source, Value};
 
 /// The answer of a call that returns nothing, or an optional without a value.
-pub const NO_VALUE: &str = "none";
+const NO_VALUE: &str = "none";
+
+/// Constants of these names stand for what is answered in place of a value, if nothing else says
+/// what they are. They are equal to nothing else.
+const NAMED: [(&[&str], &str); 6] = [
+    (&["none", "null", "nil", "noValue", "noVal"], NO_VALUE),
+    (&[EMPTY], EMPTY),
+    (&["full"], "full"),
+    (&["failed"], "failed"),
+    (&["done"], "done"),
+    (&["unknown"], "unknown"),
+];
+const EMPTY: &str = "empty";
+
+/// The constants that a specification need not be told. Where it has none for no value, `Empty` is
+/// also that: an optional without a value.
+pub fn given(source: &Source) -> Constants {
+    let spelled = |name: &str| {
+        let (first, rest) = name.split_at(1);
+        [name.to_string(), name.to_uppercase(), first.to_uppercase() + rest]
+    };
+    let names_none: Vec<String> = NAMED[0].0.iter().flat_map(|name| spelled(name)).collect();
+    let mut known = source.constants().chain(source.configured());
+    let has_none = known.any(|name| names_none.iter().any(|none| none == name));
+    let mut given = Constants::new();
+    for (names, value) in NAMED {
+        let value = if value == EMPTY && !has_none { NO_VALUE } else { value };
+        let value = Value::Model(value.into());
+        let names = names.iter().flat_map(|name| spelled(name));
+        given.extend(names.map(|name| (name, value.clone())));
+    }
+    given
+}
 
 /// The field of a record of OmniLink's logs that is the number of its thread. It is ours.
 pub const PID: &str = "_pid";
@@ -107,13 +139,16 @@ pub fn value(json: &Json) -> Result<Value, String> {
 
 /// What was answered. Of an operation of a family, the word of a status says how it went; a string
 /// of a key-value store is a value.
-pub fn answer_of(name: &str, answer: &Json) -> Result<Value, String> {
+pub fn answer_of(name: &str, answer: &Json, given: &Constants) -> Result<Value, String> {
     let is_status = |word: &str| {
         let is_it = |op: &&Op| op.name() == name && op.family() != Family::Kv;
         STATUSES.iter().any(|status| status.name() == word) && Op::ALL.iter().any(|op| is_it(&op))
     };
     match answer {
-        Json::String(word) if is_status(word) => Ok(Value::Model(word.as_str().into())),
+        Json::String(word) if is_status(word) => {
+            let known = given.get(word).cloned();
+            Ok(known.unwrap_or_else(|| Value::Model(word.as_str().into())))
+        }
         answer => value(answer),
     }
 }

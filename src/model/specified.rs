@@ -21,22 +21,9 @@ use crate::tla::validate::{CALL, TRACES};
 use crate::tla::{Action, Blocked, Constants, Problem, Source, Specification, State, Step, Value};
 
 use super::called::{
-    NO_VALUE, Record, answer_of, is_thread, logged, parts, says_nothing, thread_of, value,
+    Record, answer_of, given, is_thread, logged, parts, says_nothing, thread_of, value,
 };
 use super::settings::Settings;
-
-/// Constants of these names stand for what is answered in place of a value, if nothing else says
-/// what they are. They are equal to nothing else.
-const NAMED: [(&str, &str); 8] = [
-    ("none", NO_VALUE),
-    ("null", NO_VALUE),
-    ("nil", NO_VALUE),
-    ("empty", "empty"),
-    ("full", "full"),
-    ("failed", "failed"),
-    ("done", "done"),
-    ("unknown", "unknown"),
-];
 
 /// So many histories' constants are known at once.
 const KNOWN_MAX: usize = 1_024;
@@ -46,6 +33,8 @@ const KNOWN_MAX: usize = 1_024;
 pub struct Specified {
     source: Source,
     settings: Settings,
+    /// What is answered in place of a value, by the names of constants.
+    given: Constants,
     /// Constants of a history have values in it that are equal to nothing else.
     of_any: Arc<Specification>,
     /// Constants that depend on the history, with what is in them in all.
@@ -113,9 +102,11 @@ impl Specified {
     pub fn load(path: &Path, settings: &str) -> Result<Specified, Problem> {
         let settings: Settings = settings.parse().map_err(Problem::new)?;
         let configuration = settings.configuration.as_deref();
-        let source = Source::load(path, configuration, &settings.constants)?;
-        let mut open = source.open_constants(&given());
-        let of_any = compiled(&source, &open)?;
+        let mut source = Source::load(path, configuration, &settings.constants)?;
+        let given = given(&source);
+        source.names(&given);
+        let mut open = source.open_constants(&given);
+        let of_any = compiled(&source, &given, &open)?;
         let actions: Vec<&Action> =
             of_any.actions().filter_map(|name| of_any.action(name)?.as_deref().ok()).collect();
         let params = || actions.iter().flat_map(|action| &action.params);
@@ -123,9 +114,9 @@ impl Specified {
         open.retain(|(name, _)| {
             name == TRACES || params().any(|param| held(name, param).is_some())
         });
-        let of_any = compiled(&source, &open)?;
+        let of_any = compiled(&source, &given, &open)?;
         let (of_any, known) = (Arc::new(of_any), Mutex::default());
-        Ok(Specified { source, settings, of_any, of_history: open, known })
+        Ok(Specified { source, settings, given, of_any, of_history: open, known })
     }
 
     /// The methods of the structure that a specification is about, each with the name by which it
@@ -135,7 +126,8 @@ impl Specified {
     /// As [`Specified::load`].
     pub fn methods(path: &Path, configuration: Option<&Path>) -> Result<Methods, Problem> {
         let source = Source::load(path, configuration, "")?;
-        let of_any = compiled(&source, &source.open_constants(&given()))?;
+        let given = given(&source);
+        let of_any = compiled(&source, &given, &source.open_constants(&given))?;
         let methods = source.methods(&|name| of_any.action(name).is_some());
         let named = |method: Method| {
             let name = as_method(&method.action);
@@ -221,7 +213,8 @@ impl Specified {
             one => vec![one],
         };
         let mut args: Vec<Value> = args.into_iter().map(value).collect::<Result<_, _>>()?;
-        let answer = made.answer.as_ref().map(|answer| answer_of(name, answer)).transpose()?;
+        let answer =
+            made.answer.as_ref().map(|answer| answer_of(name, answer, &self.given)).transpose()?;
         // The client may be an argument, too.
         let lacks = |at: usize| match count.checked_sub(args.len()) {
             Some(1) => answer.as_ref().map_or(at + 1 == count, says_nothing),
@@ -318,7 +311,7 @@ impl Specified {
         if let Some(known) = known.get(&constants) {
             return Ok(known.clone());
         }
-        let compiled = Arc::new(self.source.compile(&given(), &constants)?);
+        let compiled = Arc::new(self.source.compile(&self.given, &constants)?);
         if known.len() == KNOWN_MAX {
             known.clear();
         }
@@ -354,10 +347,14 @@ fn held(constant: &str, param: &str) -> Option<Held> {
 }
 
 /// The specification where those of these constants that have no value are equal to nothing else.
-fn compiled(source: &Source, open: &[(String, Option<Value>)]) -> Result<Specification, Problem> {
+fn compiled(
+    source: &Source,
+    given: &Constants,
+    open: &[(String, Option<Value>)],
+) -> Result<Specification, Problem> {
     let unknown = open.iter().filter(|(_, value)| value.is_none());
     let any = |(name, _): &(String, _)| (name.clone(), Value::Model(name.as_str().into()));
-    source.compile(&given(), &unknown.map(any).collect())
+    source.compile(given, &unknown.map(any).collect())
 }
 
 fn action_in<'s>(of: &'s Specification, name: &str) -> &'s Action {
@@ -458,16 +455,6 @@ impl Model<Answered<Call, Json>> for Specified {
 /// The model cannot go on.
 fn stop(problem: Problem) -> ! {
     std::panic::panic_any(problem)
-}
-
-/// The constants that a specification need not be told.
-fn given() -> Constants {
-    let of = |(name, value): (&str, &str)| {
-        let (first, rest) = name.split_at(1);
-        let names = [name.to_string(), name.to_uppercase(), first.to_uppercase() + rest];
-        names.map(|name| (name, Value::Model(value.into())))
-    };
-    NAMED.into_iter().flat_map(of).collect::<BTreeMap<_, _>>()
 }
 
 /// The name of an action as people write it: `try_acquire` is TryAcquire.

@@ -68,6 +68,33 @@ impl Source {
         self.modules.iter().any(|module| module.name == validate::OPERATIONS)
     }
 
+    /// The constants that it declares, except operators.
+    pub fn constants(&self) -> impl Iterator<Item = &str> {
+        let units = load::extended(&self.modules).into_iter().flat_map(|module| &module.units);
+        let declared = units.filter_map(|unit| match unit {
+            Unit::Constants(all) => Some(all.iter().filter(|of| of.arity == 0)),
+            _ => None,
+        });
+        declared.flatten().map(|of| of.name.as_str())
+    }
+
+    /// What the configuration gives a value.
+    pub fn configured(&self) -> impl Iterator<Item = &str> {
+        self.config.constants.keys().map(String::as_str)
+    }
+
+    /// Where the configuration says that a constant is a name alone (`Empty = Empty`), it is what
+    /// that name stands for, or the constant's own.
+    pub fn names(&mut self, named: &Constants) {
+        for (constant, value) in &mut self.config.constants {
+            if let Value::Model(name) = value
+                && let Some(known) = named.get(&**name).or_else(|| named.get(constant))
+            {
+                *value = known.clone();
+            }
+        }
+    }
+
     /// The constants without a value, except operators; and with them, those that the configuration
     /// says to be sets of names, which stand for values.
     pub fn open_constants(&self, given: &Constants) -> Vec<(String, Option<Value>)> {
@@ -83,12 +110,7 @@ impl Source {
             };
             value.is_none_or(are_names).then(|| (name.to_string(), value.cloned()))
         };
-        let units = load::extended(&self.modules).into_iter().flat_map(|module| &module.units);
-        let declared = units.filter_map(|unit| match unit {
-            Unit::Constants(all) => Some(all.iter().filter(|of| of.arity == 0)),
-            _ => None,
-        });
-        declared.flatten().filter_map(|of| open(&of.name)).collect()
+        self.constants().filter_map(open).collect()
     }
 
     /// The methods that it is about, of those actions.

@@ -216,6 +216,21 @@ fn a_configuration_says_more_than_a_specification() {
     };
     // Values of the history are known; a configuration for TLC may have others.
     run(tool.write("Large.cfg", &format!("{told} 2"))).expect(0, &["consistent with Queue"]);
+    // Names of answers may be said to be themselves, as TLC must be told, or each other.
+    let empty = tool.write(
+        "empty.jsonl",
+        "{\"thread\": 0, \"op\": \"dequeue\", \"status\": \"empty\", \"start\": 1, \"end\": 2}\n\
+         {\"thread\": 0, \"op\": \"dequeue() -> optional<int>\", \"results\": [null], \
+         \"start\": 3, \"end\": 4}\n",
+    );
+    for said in ["", "Empty = Empty", "Empty = none"] {
+        let cfg = tool.write("Empty.cfg", &format!("{told} 2 {said}"));
+        let checked = tool.call("check --model").arg(&model).arg("--cfg").arg(cfg).arg(&empty);
+        checked.expect(0, &["consistent with Queue"]);
+    }
+    let other = tool.write("Empty.cfg", &format!("{told} 2 Empty = 0"));
+    let checked = tool.call("check --model").arg(&model).arg("--cfg").arg(other).arg(&empty);
+    checked.expect(1, &["should be 0"]);
     let values = |values: &str| format!("{told} 2 Values = {{{values}}}");
     run(tool.write("Names.cfg", &values("v1, v2"))).expect(0, &["consistent with Queue"]);
     run(tool.write("Values.cfg", &values("3, 4"))).expect(0, &["consistent with Queue"]);
