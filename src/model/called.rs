@@ -6,19 +6,18 @@ use super::program::{LOGS, MAP, SET, THREAD};
 use crate::core::operation::{Family, Op, Status};
 use crate::tla::{Constants, Problem, Source, Value};
 
-/// The answer of a call that returns nothing, or an optional without a value.
-const NO_VALUE: &str = "none";
-
 /// Constants of these names stand for what is answered in place of a value, if nothing else says
 /// what they are. They are equal to nothing else.
 const NAMED: [(&[&str], &str); 6] = [
-    (&["none", "null", "nil", "noValue", "noVal"], NO_VALUE),
+    (&[NONE, "null", "nil", "noValue", "noVal"], NONE),
     (&[EMPTY], EMPTY),
     (&["full"], "full"),
     (&["failed"], "failed"),
     (&["done"], "done"),
     (&["unknown"], "unknown"),
 ];
+/// The answer of a call that returns nothing, or an optional without a value.
+pub const NONE: &str = "none";
 const EMPTY: &str = "empty";
 
 /// The constants that a specification need not be told. Where it has none for no value, `Empty` is
@@ -28,15 +27,15 @@ pub fn given(source: &Source) -> Constants {
         let (first, rest) = name.split_at(1);
         [name.to_string(), name.to_uppercase(), first.to_uppercase() + rest]
     };
-    let names_none: Vec<String> = NAMED[0].0.iter().flat_map(|name| spelled(name)).collect();
+    let all = |names: &[&str]| names.iter().flat_map(|name| spelled(name)).collect::<Vec<_>>();
+    let none = all(NAMED[0].0);
     let mut known = source.constants().chain(source.configured());
-    let has_none = known.any(|name| names_none.iter().any(|none| none == name));
+    let has_none = known.any(|name| none.iter().any(|none| none == name));
     let mut given = Constants::new();
     for (names, value) in NAMED {
-        let value = if value == EMPTY && !has_none { NO_VALUE } else { value };
-        let value = Value::Model(value.into());
-        let names = names.iter().flat_map(|name| spelled(name));
-        given.extend(names.map(|name| (name, value.clone())));
+        let value = if value == NONE && !has_none { EMPTY } else { value };
+        let named = |name| (name, Value::Model(value.into()));
+        given.extend(all(names).into_iter().map(named));
     }
     given
 }
@@ -102,37 +101,42 @@ pub fn is_thread(param: &String) -> bool {
     ["thread", "self"].contains(&&**param)
 }
 
-pub fn function(pairs: Vec<(Value, Value)>) -> Result<Value, String> {
+fn function(pairs: Vec<(Value, Value)>) -> Result<Value, String> {
     Value::function(pairs).map_err(|problem| problem.to_string())
 }
 
 /// A value of OmniLink's logs.
 pub fn logged(json: &Json) -> Result<Value, String> {
-    if json.is_null() { Ok(Value::text("null")) } else { value(json) }
+    value(json, &Value::text("null"))
 }
 
-/// Arrays are sequences, objects are records, unless they are marked as sets or maps.
-pub fn value(json: &Json) -> Result<Value, String> {
+/// Arrays are sequences, objects are records, unless they are marked as sets or maps. `none`: what
+/// stands for no value.
+pub fn value(json: &Json, none: &Value) -> Result<Value, String> {
+    let all = |items: &[Json]| {
+        items.iter().map(|item| value(item, none)).collect::<Result<Vec<Value>, String>>()
+    };
     let of = |made: Result<Value, Problem>| made.map_err(|problem| problem.to_string());
+    let function = |pairs: Result<Vec<(Value, Value)>, String>| of(Value::function(pairs?));
     match json {
-        Json::Null => Ok(Value::Model(NO_VALUE.into())),
+        Json::Null => Ok(none.clone()),
         Json::Bool(is) => Ok(Value::Bool(*is)),
         Json::Number(number) => {
             let whole = number.as_i64().ok_or(format!("{number} is no integer of 64 bits"))?;
             Ok(Value::Int(whole))
         }
         Json::String(text) => Ok(Value::text(text)),
-        Json::Array(items) => of(Value::seq(items.iter().map(value).collect::<Result<_, _>>()?)),
-        Json::Object(fields) if let Some(Json::Array(all)) = fields.get(SET) => {
-            of(Value::set(all.iter().map(value).collect::<Result<_, _>>()?))
+        Json::Array(items) => of(Value::seq(all(items)?)),
+        Json::Object(fields) if let Some(Json::Array(items)) = fields.get(SET) => {
+            of(Value::set(all(items)?))
         }
         Json::Object(fields) if let Some(Json::Array(pairs)) = fields.get(MAP) => {
-            let pair = |pair: &Json| Ok((value(&pair[0])?, value(&pair[1])?));
-            function(pairs.iter().map(pair).collect::<Result<_, String>>()?)
+            let pair = |pair: &Json| Ok((value(&pair[0], none)?, value(&pair[1], none)?));
+            function(pairs.iter().map(pair).collect())
         }
         Json::Object(fields) => {
-            let field = |(name, of): (&String, &Json)| Ok((Value::text(name), value(of)?));
-            function(fields.iter().map(field).collect::<Result<_, String>>()?)
+            let field = |(name, of): (&String, &Json)| Ok((Value::text(name), value(of, none)?));
+            function(fields.iter().map(field).collect())
         }
     }
 }
@@ -149,10 +153,11 @@ pub fn answer_of(name: &str, answer: &Json, given: &Constants) -> Result<Value, 
             let known = given.get(word).cloned();
             Ok(known.unwrap_or_else(|| Value::Model(word.as_str().into())))
         }
-        answer => value(answer),
+        answer => value(answer, &given[NONE]),
     }
 }
 
-pub fn says_nothing(answer: &Value) -> bool {
-    matches!(answer, Value::Model(name) if **name == *NO_VALUE || **name == *"done")
+/// Whether it is what is answered by a call that returns nothing.
+pub fn says_nothing(answer: &Value, given: &Constants) -> bool {
+    *answer == given[NONE] || matches!(answer, Value::Model(name) if **name == *"done")
 }

@@ -21,7 +21,7 @@ use crate::tla::validate::{CALL, TRACES};
 use crate::tla::{Action, Blocked, Constants, Problem, Source, Specification, State, Step, Value};
 
 use super::called::{
-    Record, answer_of, given, is_thread, logged, parts, says_nothing, thread_of, value,
+    NONE, Record, answer_of, given, is_thread, logged, parts, says_nothing, thread_of, value,
 };
 use super::settings::Settings;
 
@@ -193,26 +193,28 @@ impl Specified {
         }
         let ((action, params), repeated) = self.actions_of(name)?;
         let (count, repeated) = (params.len(), repeated.map(|of| of.0));
+        let of = |json| value(json, &self.given[NONE]);
+        let says_nothing = |answer: &Value| says_nothing(answer, &self.given);
         // Parameters by their names, the answer with them.
         if let Json::Object(fields) = given
             && fields.len() == count
             && let Some(args) = params.iter().map(|param| fields.get(param)).collect()
         {
             let args: Vec<&Json> = args;
-            let args = args.into_iter().map(value).collect::<Result<_, _>>()?;
+            let args = args.into_iter().map(of).collect::<Result<_, _>>()?;
             return Ok(Made { action, params, args, answer: None, repeated, repeats: false });
         }
         let own = params.iter().position(is_thread);
+        // All but the answer, and the client.
+        let least = count.saturating_sub(1 + usize::from(own.is_some()));
         let is = |args, answer| Made { action, params, args, answer, repeated, repeats: false };
         let args: Vec<&Json> = match given {
             Json::Null => Vec::new(),
             // One argument may be a list.
-            Json::Array(all) if all.len() == count || all.len() + 1 == count => {
-                all.iter().collect()
-            }
+            Json::Array(all) if (least..=count).contains(&all.len()) => all.iter().collect(),
             one => vec![one],
         };
-        let mut args: Vec<Value> = args.into_iter().map(value).collect::<Result<_, _>>()?;
+        let mut args: Vec<Value> = args.into_iter().map(of).collect::<Result<_, _>>()?;
         let answer =
             made.answer.as_ref().map(|answer| answer_of(name, answer, &self.given)).transpose()?;
         // The client may be an argument, too.

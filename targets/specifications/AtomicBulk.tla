@@ -4,18 +4,14 @@
 \* Promised: no element is lost, doubled or invented, and the elements of one enqueue_bulk leave in
 \* their order. Between calls there is no order, because a call does not say which thread made it.
 \* "Empty", and fewer elements than asked for, may be answered at any time.
-EXTENDS Naturals, Sequences, Bags, TLC
-CONSTANTS Empty, None
+EXTENDS Naturals, Sequences, Bags
+CONSTANT Empty
 \* A bag of sequences: what is left of each enqueue call. Values may be equal, so calls may be.
 VARIABLE parts
 
 Init == parts = EmptyBag
 
 One(part) == IF part = <<>> THEN EmptyBag ELSE SetToBag({part})
-
-\* A list of one value is handed to a specification as the value, one of none as None or Empty.
-List(given) == IF given = None \/ given = Empty THEN <<>>
-               ELSE IF SubSeq(ToString(given), 1, 1) = "<" THEN given ELSE <<given>>
 
 Without(left, part) == (left (-) One(part)) (+) One(Tail(part))
 
@@ -26,13 +22,16 @@ After(left, values) ==
     ELSE UNION {After(Without(left, part), Tail(values)) :
                 part \in {p \in BagToSet(left) : Head(p) = Head(values)}}
 
+\* What was taken: nothing, where the answer is "empty".
+Taken(answer) == IF answer = Empty THEN <<>> ELSE answer
+
 Enqueue(value) == parts' = parts (+) One(<<value>>)
 
-EnqueueBulk(values) == parts' = parts (+) One(List(values))
+EnqueueBulk(values) == parts' = parts (+) One(values)
 
 Dequeue(answer) ==
     \/ answer = Empty /\ UNCHANGED parts
     \/ \E part \in BagToSet(parts) : answer = Head(part) /\ parts' = Without(parts, part)
 
-DequeueBulk(most, answer) == \E left \in After(parts, List(answer)) : parts' = left
+DequeueBulk(most, answer) == \E left \in After(parts, Taken(answer)) : parts' = left
 ====

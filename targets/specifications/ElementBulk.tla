@@ -4,21 +4,16 @@
 \* Promised: what AtomicBulk promises, but for the one instant of dequeue_bulk: DequeueBulk_Step
 \* takes an element, DequeueBulk_Done the last. Elements of enqueue_bulk go in at one instant: as
 \* "empty" may be answered at any time, that allows as much as if they went in one by one.
-EXTENDS Naturals, Sequences, Bags, TLC
-CONSTANTS Empty, None
+EXTENDS Naturals, Sequences, Bags
+CONSTANT Empty
 \* A bag of sequences: what is left of each enqueue call. Values may be equal, so calls may be.
 VARIABLE parts
-\* A bag of the dequeue_bulk under way: each is in it once for every element that it has taken.
-\* Calls are told apart by what they ask for and answer, so two that agree in both must not overlap.
+\* How many elements the dequeue_bulk of a thread has taken that is under way.
 VARIABLE taken
 
-Init == parts = EmptyBag /\ taken = EmptyBag
+Init == parts = EmptyBag /\ taken = <<>>
 
 One(part) == IF part = <<>> THEN EmptyBag ELSE SetToBag({part})
-
-\* A list of one value is handed to a specification as the value, one of none as None or Empty.
-List(given) == IF given = None \/ given = Empty THEN <<>>
-               ELSE IF SubSeq(ToString(given), 1, 1) = "<" THEN given ELSE <<given>>
 
 Without(left, part) == (left (-) One(part)) (+) One(Tail(part))
 
@@ -26,19 +21,24 @@ Take(value) == \E part \in BagToSet(parts) : value = Head(part) /\ parts' = With
 
 Enqueue(value) == parts' = parts (+) One(<<value>>) /\ UNCHANGED taken
 
-EnqueueBulk(values) == parts' = parts (+) One(List(values)) /\ UNCHANGED taken
+EnqueueBulk(values) == parts' = parts (+) One(values) /\ UNCHANGED taken
 
 Dequeue(answer) ==
     \/ answer = Empty /\ UNCHANGED parts /\ UNCHANGED taken
     \/ Take(answer) /\ UNCHANGED taken
 
-DequeueBulk_Step(most, answer) ==
-    LET all == List(answer)  at == CopiesIn(<<most, all>>, taken) + 1
-    IN  at < Len(all) /\ Take(all[at]) /\ taken' = taken (+) One(<<most, all>>)
+By(thread) == IF thread \in DOMAIN taken THEN taken[thread] ELSE 0
+After(thread, count) == [t \in DOMAIN taken \cup {thread} |-> IF t = thread THEN count ELSE By(t)]
 
-DequeueBulk_Done(most, answer) ==
-    LET all == List(answer)  at == CopiesIn(<<most, all>>, taken) + 1
-    IN  \/ all = <<>> /\ UNCHANGED parts /\ UNCHANGED taken
-        \/ /\ at = Len(all) /\ Take(all[at])
-           /\ taken' = [other \in DOMAIN taken \ {<<most, all>>} |-> taken[other]]
+\* What was taken: nothing, where the answer is "empty".
+All(answer) == IF answer = Empty THEN <<>> ELSE answer
+
+DequeueBulk_Step(thread, most, answer) ==
+    LET all == All(answer)  at == By(thread) + 1
+    IN  at < Len(all) /\ Take(all[at]) /\ taken' = After(thread, at)
+
+DequeueBulk_Done(thread, most, answer) ==
+    LET all == All(answer)  at == By(thread) + 1
+    IN  \/ all = <<>> /\ UNCHANGED <<parts, taken>>
+        \/ at = Len(all) /\ Take(all[at]) /\ taken' = After(thread, 0)
 ====

@@ -1,6 +1,6 @@
 //! Specifications in TLA+ as models of targets and files.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use interlap::report::words::NOTHING_FOUND;
 
@@ -349,4 +349,22 @@ fn what_is_wrong_with_a_specification_is_said() {
     refused("q' = Append(q, value)", "TRUE", &["Queue has no action Enqueue"]);
     refused("q' = Tail(q)", "TRUE", &["nothing says what q is in the next state"]);
     refused("result = Head(q)", "result = \"a\"", &["cannot be compared"]);
+}
+
+/// The case study of docs/moodycamel.md: what one specification forbids, the other allows.
+#[test]
+fn bulk_calls_are_atomic_or_not() {
+    let specification = |file: &str| {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("targets/specifications").join(file)
+    };
+    let repeated = read(specification("repeated.jsonl"));
+    let checked = |file: &str, history: &str, status, part| {
+        let tool = Tool::new();
+        check(&tool, specification(file), history, status, &[part]);
+    };
+    checked("ElementBulk.tla", &repeated, 0, "consistent with ElementBulk");
+    checked("AtomicBulk.tla", &repeated, 1, "violates AtomicBulk");
+    let wrong = repeated.replace("20, 21, 9, 0", "21, 20, 9, 0");
+    assert_ne!(wrong, repeated);
+    checked("ElementBulk.tla", &wrong, 1, "violates ElementBulk");
 }
