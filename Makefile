@@ -47,7 +47,7 @@ test: deps deps-test
 test-long: deps
 	INTERLAP_HISTORIES=all INTERLAP_MUTANTS=all cargo test --release --test it -- \
 	  check:: mutants:: custom:: listed:: model_crate:: augmented_tree:: long:: debugger:: \
-	  exporting_faults:: --include-ignored --nocapture --skip timing::
+	  exporting::a_bug exporting_faults:: explaining:: --include-ignored --nocapture --skip timing::
 
 # Tests that assert a time or go by the clock: on a machine that does nothing else.
 test-timing: deps

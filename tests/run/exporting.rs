@@ -197,6 +197,7 @@ fn a_use_after_free_is_shown() {
 
 /// By the model of a family, and by the structure alone.
 #[test]
+#[ignore = "other tests find bugs of listed methods, and export those of families: make test-long"]
 fn a_bug_of_listed_methods_is_shown() {
     let stack = data("custom/stack.cpp");
     let stack = stack.to_str().expect("UTF-8");
