@@ -344,7 +344,7 @@ fn held(constant: &str, param: &str) -> Option<Held> {
     let plurals = [Some(format!("{param}s")), Some(format!("{param}es")), singular];
     match plurals.iter().flatten().any(|plural| *plural == constant) {
         true => Some(Held::Value),
-        false => (constant == param).then_some(Held::Items),
+        false => (constant == param && constant.ends_with('s')).then_some(Held::Items),
     }
 }
 

@@ -115,7 +115,7 @@ fn a_call_that_ends_its_thread_is_a_finding() {
     harms("if (added > 20) thrd_exit(0);", Ended::ThreadExit);
 }
 
-/// The next round's threads cannot be started.
+/// The next round's threads cannot be started, unless something asks for memory before.
 #[test]
 fn a_target_that_lowers_its_limits_is_a_finding() {
     let body = "if (added == 4) { rlimit least{1 << 20, 1 << 20}; setrlimit(RLIMIT_AS, &least); }";
@@ -124,7 +124,8 @@ fn a_target_that_lowers_its_limits_is_a_finding() {
     let run = tool.fuzz_text("bad.cpp", &text).native().rounds(60).findings(1);
     let stored = run.with("--fresh-threads always").expect(1, &[]).stored();
     let Failure::Fault { kind, .. } = stored.finding.what else { panic!("{:?}", stored.finding) };
-    assert_eq!(kind, FaultKind::Harmed(Ended::Restricted));
+    let allowed = [FaultKind::Harmed(Ended::Restricted), FaultKind::OutOfMemory];
+    assert!(allowed.contains(&kind), "{kind:?}");
 }
 
 /// Its traced threads do not end before somebody has waited for each.

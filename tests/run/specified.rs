@@ -338,6 +338,9 @@ fn what_is_wrong_with_a_specification_is_said() {
     refused("Init == q = <<>>", "Begin == q = <<>>", &["Init is not defined"]);
     refused("Sequences\nCONSTANT Empty", "Sequences", &["Queue.tla:11:", "Empty is not defined"]);
     refused("q # <<>>\n", "Len(q) # N\n", &["N is not defined"]);
+    // It is named as a parameter, which makes it no set.
+    let unknown = "CONSTANT Value\nEnqueue(value) == value = Value /\\";
+    refused("Enqueue(value) ==", unknown, &["the constant Value has no value"]);
     let assumes = "ASSUME \\A n \\in {Empty} : n # Empty\nVARIABLE q";
     refused("VARIABLE q", assumes, &["Queue.tla:4:", "this assumption is false"]);
     let said = ["no action Enqueue for enqueue", "// interlap: action enqueue = NAME"];
