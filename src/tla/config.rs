@@ -17,8 +17,6 @@ pub struct Config {
     pub invariants: Vec<String>,
     /// What is shown of a state.
     pub alias: Option<String>,
-    /// What tells states apart.
-    pub view: Option<String>,
 }
 
 /// Words that begin a part.
@@ -76,8 +74,7 @@ impl Config {
                 "SPECIFICATION" => self.specification = Some(word.clone()),
                 "INVARIANT" | "INVARIANTS" => self.invariants.push(word.clone()),
                 "ALIAS" => self.alias = Some(word.clone()),
-                "VIEW" => self.view = Some(word.clone()),
-                // The calls say what goes on, and where it ends.
+                // The calls say what goes on, and where it ends: nothing bounds or merges states.
                 _ => {}
             }
         }

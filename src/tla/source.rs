@@ -144,11 +144,8 @@ impl Source {
             Ok((name.clone(), invariant))
         });
         let invariants = invariants.collect::<Result<_>>()?;
-        // What only shows states, or tells them apart, may be of use to TLC alone.
-        let mut optional = |name: &Option<String>| {
-            name.as_ref().and_then(|name| named(&mut lowering, &scope, name).ok())
-        };
-        let (alias, view) = (optional(&config.alias), optional(&config.view));
+        // What only shows states may be of use to TLC alone.
+        let alias = config.alias.as_ref().and_then(|name| named(&mut lowering, &scope, name).ok());
         let variables = std::mem::take(&mut lowering.globals.variables);
         Ok(Specification {
             name: modules[0].name.clone(),
@@ -159,7 +156,6 @@ impl Source {
             actions,
             invariants,
             alias,
-            view,
             lines: self.lines.clone(),
         })
     }

@@ -36,8 +36,6 @@ pub struct Specification {
     pub(super) invariants: Vec<(String, Expression)>,
     /// What is shown of a state.
     pub(super) alias: Option<Expression>,
-    /// What tells states apart.
-    pub(super) view: Option<Expression>,
     /// The lines of each module.
     pub(super) lines: Arc<[Vec<String>]>,
 }
@@ -195,15 +193,6 @@ impl Specification {
         let one = |(name, value): (&String, &Value)| format!("{name} = {value}");
         let all = self.variables.iter().zip(state.iter());
         alias.unwrap_or_else(|| all.map(one).collect::<Vec<_>>().join(", "))
-    }
-
-    /// What the configuration's VIEW has of a state, if it says how states are told apart.
-    ///
-    /// # Errors
-    /// If it cannot be evaluated.
-    pub fn view(&self, state: &State) -> Option<Result<Value>> {
-        let view = self.view.as_ref()?;
-        Some(Machine::new(&self.compiled, state, view.slots).value(&view.ir))
     }
 
     fn machine<'s>(&'s self, action: &Action, state: &'s State, args: &[Value]) -> Machine<'s> {

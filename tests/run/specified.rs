@@ -240,7 +240,10 @@ fn a_configuration_says_more_than_a_specification() {
     run(tool.write("Other.cfg", "INVARIANT Other")).expect(2, &["Other, which is not defined"]);
     let with = format!("{}:with=constant Longest = 2", model.display());
     tool.call("check --model").arg(with).arg(&file).expect(0, &["consistent with Queue"]);
-    tool.call("check --model fifo --cfg").arg(small).arg(file).expect(2, &["names no Queue.tla"]);
+    tool.call("check --model fifo --cfg")
+        .arg(small)
+        .arg(file)
+        .expect(2, &["name that, too (--model Queue.tla)"]);
 }
 
 /// The modules that OmniLink generates for `Bank`, and those that its users write on top of them.

@@ -387,7 +387,10 @@ impl Model {
             self.model.and_then(|model| model.program).map(|of| PathBuf::from(of.path()));
         let Some(path) = self.model_crate.as_ref().or(in_model.as_ref()) else {
             return self.cfg.as_ref().map_or(Ok(self.model), |cfg| {
-                Err(anyhow::anyhow!("--cfg {}: --model names no Queue.tla", cfg.display()))
+                Err(anyhow::anyhow!(
+                    "--cfg {} is of a specification: name that, too (--model Queue.tla)",
+                    cfg.display()
+                ))
             });
         };
         let model = self.model.unwrap_or(Spec::new(Kind::Own));
