@@ -24,7 +24,7 @@ use crate::finding::signature::Signature;
 use crate::model::Spec;
 use crate::process::rr::recording::Recording;
 use crate::trace::frame::{Growth, Hello};
-use crate::trace::rounds::Writer;
+use crate::trace::kept::Kept;
 
 /// Time between two checks of the time limit, and between two reports of progress.
 const TICK: Duration = Duration::from_millis(50);
@@ -50,7 +50,7 @@ pub(super) struct Collector<'a> {
     /// Names of findings for which a warning said that they cannot be written.
     unwritten: HashSet<String>,
     /// Created when the target is loaded.
-    trace: Option<Writer>,
+    kept: Option<Kept>,
 }
 
 impl<'a> Collector<'a> {
@@ -82,7 +82,7 @@ impl<'a> Collector<'a> {
             ending: None,
             is_growth_reported: false,
             unwritten: HashSet::new(),
-            trace: None,
+            kept: None,
         }
     }
 
@@ -139,13 +139,18 @@ impl<'a> Collector<'a> {
                 }
             }
             Message::Round(round) => {
-                if let Some(trace) = &mut self.trace {
-                    trace.add(&round).with_context(|| trace_failed(self.options))?;
+                if let Some(kept) = &mut self.kept {
+                    kept.add(&round).with_context(|| not_kept(self.options))?;
                 }
             }
             Message::Part(part) => {
-                if let Some(trace) = &mut self.trace {
-                    trace.add_part(&part).with_context(|| trace_failed(self.options))?;
+                if let Some(kept) = &mut self.kept {
+                    kept.add_part(&part).with_context(|| not_kept(self.options))?;
+                }
+            }
+            Message::Judged(judged) => {
+                if let Some(kept) = &mut self.kept {
+                    kept.judged(&judged).with_context(|| not_kept(self.options))?;
                 }
             }
             Message::Seen(sighting) => self.add_sighting(*sighting)?,
@@ -158,9 +163,9 @@ impl<'a> Collector<'a> {
 
     fn start(&mut self, hello: Box<Hello>, model: Spec) -> Result<()> {
         if self.hello.is_none() {
-            if let Some(path) = &self.options.trace {
-                self.trace =
-                    Some(Writer::create(path, &hello).with_context(|| trace_failed(self.options))?);
+            if let Some(keep) = &self.options.keep {
+                let kept = Kept::create(keep, &hello).with_context(|| not_kept(self.options))?;
+                self.kept = Some(kept);
             }
             // Loading the target does not count: on a busy machine it can take a while.
             self.started = Instant::now();
@@ -431,7 +436,7 @@ impl<'a> Collector<'a> {
             self.findings.push(stored);
         }
         self.tick();
-        self.trace.map_or(Ok(()), Writer::finish).with_context(|| trace_failed(self.options))?;
+        self.kept.map_or(Ok(()), Kept::finish).with_context(|| not_kept(self.options))?;
         let (hello, model) = self.hello.context("stopped before the target was loaded")?;
         let ending = self.ending.unwrap_or(Ending::Rounds);
         let (mut statistics, pairs, curve) = self.counting.into_parts();
@@ -442,7 +447,11 @@ impl<'a> Collector<'a> {
     }
 }
 
-fn trace_failed(options: &Options) -> String {
-    let path = options.trace.as_deref().unwrap_or(Path::new("")).display();
+fn not_kept(options: &Options) -> String {
+    let Some(keep) = &options.keep else { return String::new() };
+    let path = keep.path().display();
+    if keep.is_store() {
+        return format!("cannot keep the rounds in {path} (--store)");
+    }
     format!("cannot write the trace of every round to {path} (--trace); its folder must exist")
 }

@@ -68,6 +68,7 @@ use crate::finding::trust::{Key, Trusted};
 use crate::finding::{Failure, Stored};
 use crate::model::Spec;
 use crate::trace::frame::{Growth, Hello};
+use crate::trace::kept::Keep;
 use collect::Collector;
 use worker::{JobRounds, Message, Worker};
 
@@ -114,8 +115,8 @@ pub struct Options {
     pub regressions: Arc<Vec<Stored>>,
     /// The directory for findings, which get a directory each.
     pub directory: PathBuf,
-    /// The file for the history of every round.
-    pub trace: Option<PathBuf>,
+    /// Where the histories of rounds are kept.
+    pub keep: Option<Keep>,
     /// Set by the caller to end the run; its findings are kept.
     pub stop: Arc<AtomicBool>,
     /// End as soon as a finding with this signature is seen.

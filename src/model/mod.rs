@@ -31,6 +31,8 @@
 //!   stream.
 //! - `text`: Sequential object for the model kv: a string under each key, with get, put and append.
 //! - `weaker`: Lists the models that promise less than a model does.
+//! - `wiredtiger/`: WiredTiger's transactions as a sequential object: snapshots, timestamps,
+//!   prepared transactions, several tables.
 
 mod bag;
 mod called;
@@ -52,6 +54,7 @@ mod specified;
 mod stream;
 mod text;
 mod weaker;
+pub mod wiredtiger;
 
 use serde::{Deserialize, Serialize};
 

@@ -22,6 +22,9 @@ pub const LOGS: &str = "Validate.tla";
 pub const SET: &str = "#set";
 pub const MAP: &str = "#map";
 
+/// The name of a model in Rust that interlap's own program answers for.
+pub const WIREDTIGER: &str = "wiredtiger";
+
 /// The field of a call that is the number of its client, where the model asks for it.
 pub const THREAD: &str = "#thread";
 
@@ -130,6 +133,12 @@ impl Program {
     /// Whether it is a specification in TLA+, which interlap's own program answers for.
     pub fn is_specification(&self) -> bool {
         self.path.ends_with(SPECIFICATION)
+    }
+
+    /// Whether it is one of interlap's own models, which a program of its own answers for, as calls
+    /// have typed answers there.
+    pub fn is_bundled(&self) -> bool {
+        self.path == WIREDTIGER
     }
 
     /// Whether it is one for whole records of OmniLink's logs.

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::program::{Program, SPECIFICATION};
+use super::program::{Program, SPECIFICATION, WIREDTIGER};
 use super::settings::{Settings, joined};
 use super::{Bulk, Consistency, Empty, Kind, Size};
 use crate::core::operation::Op;
@@ -135,9 +135,13 @@ pub fn empty_choices(kind: Kind) -> Vec<&'static str> {
         .collect()
 }
 
-/// The file of a specification that is named as a model, and the options behind it.
-fn specification(text: &str) -> Option<(&str, &str)> {
-    let end = text.find(SPECIFICATION)? + SPECIFICATION.len();
+/// The file of a specification that is named as a model, or the model that has a program, and the
+/// options behind it.
+fn program(text: &str) -> Option<(&str, &str)> {
+    let end = match text.find(SPECIFICATION) {
+        Some(at) => at + SPECIFICATION.len(),
+        None => text.starts_with(WIREDTIGER).then_some(WIREDTIGER.len())?,
+    };
     let (file, rest) = text.split_at(end);
     Some((file, if rest.is_empty() { "" } else { rest.strip_prefix(':')? }))
 }
@@ -147,7 +151,7 @@ impl FromStr for Spec {
 
     fn from_str(text: &str) -> Result<Spec, String> {
         let (name, options) = text.split_once(':').unwrap_or((text, ""));
-        let (name, options, file) = match specification(text) {
+        let (name, options, file) = match program(text) {
             Some((file, options)) => (Kind::Own.name(), options, Some(file)),
             None => (name, options, None),
         };
@@ -252,7 +256,7 @@ impl fmt::Display for Spec {
         if self.k != default.k {
             options.push(format!("k={}", self.k));
         }
-        let file = self.program.filter(|program| program.is_specification());
+        let file = self.program.filter(|of| of.is_specification() || of.is_bundled());
         match (self.program, file) {
             (Some(program), None) => options.push(format!("{PATH}{}", program.path())),
             (_, Some(file)) if !file.settings().is_empty() => {
@@ -287,6 +291,7 @@ mod tests {
             "crate:consistency=sequential,path=/a,k=3:b",
             "/specs/Queue.tla",
             "Queue.tla:consistency=sequential",
+            "wiredtiger:consistency=sequential",
             "Queue.tla:consistency=sequential,with=action put = Enqueue;constant N = {1, 2}",
             "lifo:k=2",
             "priority-queue:empty=lone,k=3",

@@ -17,12 +17,13 @@ use crate::core::operation::{Op, Status};
 use crate::core::own;
 use crate::core::recorder::Answered;
 use crate::exchange::calls;
-use crate::model::program::{Bounds, Calls, Judged, Program, Running, THREAD};
+use crate::model::program::{Bounds, Calls, Judged, Program, Running, THREAD, WIREDTIGER};
+use crate::model::wiredtiger::WiredTiger;
 use crate::model::{Model, Specified};
 use crate::serve::{Asked, Described, Question, Reply, serve_as};
 
-/// The command by which interlap's own program answers for a specification.
-pub const SERVE: &str = "serve-specification";
+/// The command by which interlap's own program answers for a model.
+pub const SERVE: &str = "serve-model";
 /// Bytes of the stack of the thread that does so: operators may call themselves often.
 const STACK: usize = 1 << 28;
 
@@ -35,7 +36,7 @@ pub fn start(program: &'static Program) -> Result<()> {
         return Ok(());
     }
     let path = Path::new(program.path());
-    if path.is_dir() {
+    if path.is_dir() && !program.is_bundled() {
         build(path)?;
     }
     if program.is_specification() {
@@ -47,8 +48,11 @@ pub fn start(program: &'static Program) -> Result<()> {
     Ok(())
 }
 
-/// Answers for a specification, in a process of its own.
-pub fn serve_specification(path: &Path, settings: &str) -> ExitCode {
+/// Answers for a specification, or a model of interlap's own, in a process of its own.
+pub fn serve_model(path: &Path, settings: &str) -> ExitCode {
+    if path == Path::new(WIREDTIGER) {
+        return serve_as(WIREDTIGER, true, WiredTiger);
+    }
     let (path, settings) = (path.to_path_buf(), settings.to_string());
     let answer = move || match Specified::load(&path, &settings) {
         Ok(model) => {
@@ -75,10 +79,11 @@ fn cargo(command: &[&str], folder: &Path) -> Command {
 /// What answers for a model.
 fn command(of: &Program) -> Result<Command> {
     let path = Path::new(of.path());
-    if path.is_dir() {
+    let is_own = of.is_specification() || of.is_bundled();
+    if path.is_dir() && !is_own {
         return Ok(cargo(&["run", "--quiet"], path));
     }
-    if !of.is_specification() {
+    if !is_own {
         return Ok(Command::new(path));
     }
     let own = std::env::current_exe().context("cannot find this program's path")?;

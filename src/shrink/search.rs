@@ -111,7 +111,7 @@ impl Search {
         let hangs = finding.signature.is_hang();
         let patience = options.hang_max.min(if hangs { HANG_OF_TRIAL } else { HANG_MAX });
         Ok(Search {
-            options: Options { trace: None, ..options.clone() },
+            options: Options { keep: None, ..options.clone() },
             patience: Cell::new(patience),
             identity: Identity::new(finding),
             scratch,

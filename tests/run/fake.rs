@@ -146,7 +146,7 @@ impl Fake {
             known: Default::default(),
             hang_max: Duration::from_secs(10),
             directory: self.dir.path().join("findings"),
-            trace: None,
+            keep: None,
             stop: Arc::new(AtomicBool::new(false)),
             wanted: None,
             leave_after: None,

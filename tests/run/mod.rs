@@ -46,6 +46,7 @@ mod shrinking_natively;
 mod snapshots;
 mod specified;
 mod steps;
+mod store;
 pub mod tool;
 mod triage;
 mod trust;

@@ -33,7 +33,7 @@ fn options(directory: &Path, plan: Plan) -> Options {
         known: Default::default(),
         hang_max: Duration::from_secs(10),
         directory: directory.to_path_buf(),
-        trace: None,
+        keep: None,
         stop: Default::default(),
         wanted: None,
         leave_after: None,

@@ -60,6 +60,9 @@ pub enum Command {
     /// List findings of many runs: each bug once, known ones by name
     #[command(after_help = triage::TRIAGE_EXAMPLES)]
     Triage(Triage),
+    /// List the rounds that runs kept in a store
+    #[command(after_help = LIST_EXAMPLES)]
+    List(List),
     /// Check recorded histories against a model
     #[command(after_help = CHECK_EXAMPLES)]
     Check(Check),
@@ -88,9 +91,9 @@ pub enum Command {
     New(New),
     /// Report what this machine can do
     Doctor(Doctor),
-    /// Answer for a specification in TLA+, over a socket
+    /// Answer for a model, over a socket
     #[command(hide = true)]
-    ServeSpecification { file: PathBuf, settings: String },
+    ServeModel { file: PathBuf, settings: String },
 }
 
 const FUZZ_EXAMPLES: &str = "\
@@ -118,6 +121,13 @@ Examples:
 Of a finding that several runs have, the shortest history is kept. Schedules that several runs had
 count several times; pairs count once.";
 
+const LIST_EXAMPLES: &str = "\
+Examples:
+  interlap fuzz ms_queue --for 1m --store rounds      keeps rounds in rounds/ms_queue-1
+  interlap list rounds --undecided                    those that were not decided
+  interlap list rounds --slow 5                       the five whose check took longest
+  interlap check rounds --model Queue.tla             all of them under another model";
+
 const NEW_EXAMPLES: &str = "\
 Examples:
   interlap new queue my_queue       writes my_queue.cpp; then: interlap fuzz my_queue.cpp
@@ -128,6 +138,20 @@ Examples:
                                     a method for each action of a specification in TLA+
 Families: queue, stack, deque, set, range-set, map, register, priority-queue, counter, log, kv,
 store (transactions), custom";
+
+#[derive(Args, Debug)]
+pub struct List {
+    /// The store: a directory that `interlap fuzz --store` made
+    pub store: PathBuf,
+    /// Only rounds that were not decided
+    #[arg(long)]
+    pub undecided: bool,
+    /// Only the N rounds whose check took longest, the slowest first
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10")]
+    pub slow: Option<usize>,
+    #[command(flatten)]
+    pub format: Format,
+}
 
 #[derive(Args, Debug)]
 pub struct Fuzz {
@@ -161,6 +185,14 @@ pub struct Fuzz {
     /// File for the history of every round, for `interlap check`
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+    /// Directory in which runs keep the histories of their rounds, each with its verdict and the
+    /// time that took, for `interlap list` and `interlap check`
+    #[arg(long, value_name = "DIR", conflicts_with = "trace")]
+    pub store: Option<PathBuf>,
+    /// Keep one of K rounds in the store, and every one that is not consistent
+    #[arg(long, value_name = "K", default_value_t = 1, requires = "store",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub every: u64,
     /// Time to minimize all findings together, on top of --for: fewer calls and, with the
     /// controlled engine, fewer preemptions; a recording of rr with the other engines; 0: do not
     /// minimize
@@ -383,8 +415,8 @@ impl Model {
     /// # Errors
     /// If two were, or there is no such crate.
     pub fn named(&self) -> anyhow::Result<Option<Spec>> {
-        let in_model =
-            self.model.and_then(|model| model.program).map(|of| PathBuf::from(of.path()));
+        let program = self.model.and_then(|model| model.program);
+        let in_model = program.filter(|of| !of.is_bundled()).map(|of| PathBuf::from(of.path()));
         let Some(path) = self.model_crate.as_ref().or(in_model.as_ref()) else {
             return self.cfg.as_ref().map_or(Ok(self.model), |cfg| {
                 Err(anyhow::anyhow!(

@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::adapters::start_model;
 use super::ci::Reports;
-use super::source;
+use super::source::{self, RecordedHistory};
+use super::stored::Tally;
 use super::{follow, page, print_json, stop_flag};
 use crate::check::{self, Limits, Verdict};
 use crate::cli::arguments;
@@ -19,6 +20,7 @@ use crate::core::time_limit::TimeLimit;
 use crate::model::Spec;
 use crate::report::output::{Output, note};
 use crate::report::results::{Ended, Run};
+use crate::trace::kept::{self, Made};
 use crate::view::checked::{Checked, Named};
 use crate::view::explanation::{partials, undecided};
 
@@ -35,6 +37,9 @@ struct Json {
     explanation: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     witness: Vec<OperationId>,
+    /// What was made of it by the run that keeps it in a store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stored: Option<Made>,
     /// The weaker models that allow it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     weaker: Vec<Spec>,
@@ -60,17 +65,12 @@ fn check(args: &arguments::Check, reports: &Reports, out: &mut Output) -> Result
     let deadline = args.duration.and_then(|most| TimeLimit::from_now(most).end());
     let limits = limits(args, deadline)?;
     start_model(args.source.model.named()?)?;
-    let (histories, truncated) = match args.follow {
-        true => (vec![follow::read(&args.source, &limits)?], None),
-        false => {
-            let (histories, truncated) = source::read(&args.source)?;
-            (histories.into_iter().map(|recorded| (recorded, None)).collect(), truncated)
-        }
-    };
+    let (histories, truncated) = read(args, &limits)?;
     // A page that cannot be written is an error before a long check.
     args.html.as_deref().map(page::touch).transpose()?;
     let mut outcome = Outcome::NothingFound;
     let (mut all, mut runs, mut shown) = (Vec::new(), Vec::new(), None::<Checked>);
+    let mut tally = Tally::default();
     for (recorded, judged) in &histories {
         let started = Instant::now();
         let model = recorded.known_model()?;
@@ -84,9 +84,10 @@ fn check(args: &arguments::Check, reports: &Reports, out: &mut Output) -> Result
             (Verdict::Consistent, outcome) => outcome,
         };
         runs.push(Run { seconds: started.elapsed().as_secs_f64(), ..result(args, &checked) });
+        let is_told = tally.add(&checked, recorded.stored);
         if args.format.json {
-            all.push(json(&checked));
-        } else if !reports.take_stdout() {
+            all.push(Json { stored: recorded.stored, ..json(&checked) });
+        } else if !reports.take_stdout() && is_told {
             write!(out, "{}", checked.text());
         }
         if shown.as_ref().is_none_or(|shown| checked.rank() > shown.rank()) {
@@ -95,6 +96,8 @@ fn check(args: &arguments::Check, reports: &Reports, out: &mut Output) -> Result
     }
     if args.format.json {
         print_json(out, &all)?;
+    } else if !reports.take_stdout() {
+        write!(out, "{}", tally.text());
     }
     if let Some(path) = &args.html {
         write_page(path, shown, args)?;
@@ -107,6 +110,28 @@ fn check(args: &arguments::Check, reports: &Reports, out: &mut Output) -> Result
     }
     reports.write(runs, Vec::new(), out)?;
     Ok(outcome)
+}
+
+/// Histories, with what is known of each.
+type Histories = Vec<(RecordedHistory, Option<Verdict>)>;
+
+/// The histories of a file or a store, and why the rest of it could not be read.
+fn read(args: &arguments::Check, limits: &Limits) -> Result<(Histories, Option<String>)> {
+    let store = &args.source.file;
+    if args.follow {
+        return Ok((vec![follow::read(&args.source, limits)?], None));
+    }
+    let runs = kept::runs(store).with_context(|| format!("cannot read {}", store.display()))?;
+    let (mut all, mut truncated) = (Vec::new(), None);
+    for run in &runs {
+        let (histories, why) = source::read_run(run, &args.source)?;
+        all.extend(histories);
+        truncated = truncated.or(why.map(|why| format!("{}: {why}", run.name)));
+    }
+    if runs.is_empty() {
+        (all, truncated) = source::read(&args.source)?;
+    }
+    Ok((all.into_iter().map(|recorded| (recorded, None)).collect(), truncated))
 }
 
 fn limits(args: &arguments::Check, deadline: Option<Instant>) -> Result<Limits> {
@@ -165,6 +190,7 @@ fn json(checked: &Checked) -> Json {
         rule: None,
         explanation: None,
         witness: Vec::new(),
+        stored: None,
         weaker: checked.weaker.clone(),
         partials: partials.map(|all| partials::json(all, history, strings)),
     };

@@ -63,7 +63,7 @@ fn prepared(engine: Engine, stored: &Stored, options: &Options) -> Result<Option
     if is_hooked {
         require_hooks(&library, &mut plan.control)?;
     }
-    Ok(Options { plan, library, sources, trace: None, wanted: None, ..options.clone() })
+    Ok(Options { plan, library, sources, keep: None, wanted: None, ..options.clone() })
 }
 
 /// Updates the recorded finding above a smaller one that was shrunk again.

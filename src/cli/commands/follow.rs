@@ -94,7 +94,8 @@ pub fn read(
     )];
     let unit = Unit { factor: 1.0, name: "events", is_absolute: true };
     let strings = reader.into_interner();
-    let recorded = RecordedHistory { name, round: None, history, model, strings, notes, unit };
+    let recorded =
+        RecordedHistory { name, round: None, history, model, strings, notes, unit, stored: None };
     Ok((recorded, Some(verdict)))
 }
 

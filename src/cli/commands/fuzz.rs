@@ -37,6 +37,7 @@ use crate::report::run;
 use crate::report::triage as listed;
 use crate::report::words;
 use crate::shrink::is_worthwhile;
+use crate::trace::kept::Keep;
 
 pub fn run(args: &arguments::Fuzz, out: &mut Output) -> Result<Outcome> {
     overview::touch(args.html.as_ref())?;
@@ -141,6 +142,8 @@ fn options(
     let (trusted, hang_max) = (Trusted::by_user(), args.run.hang_with(plan.engine));
     let Compiled { library, inputs, .. } = adapters.compile(&plan, trusted)?;
     let mut plan = plan;
+    let in_store = args.store.as_deref().map(|store| Keep::store(store, args.every));
+    let keep = in_store.or_else(|| args.trace.as_deref().map(Keep::trace));
     if plan.engine == Engine::Controlled {
         require_hooks(&library, &mut plan.control)?;
     }
@@ -160,7 +163,7 @@ fn options(
         regressions: Arc::default(),
         hang_max,
         directory: args.out.clone(),
-        trace: args.trace.clone(),
+        keep,
         stop: Arc::clone(stop),
         wanted: None,
         leave_after: None,
@@ -344,7 +347,7 @@ pub fn options_for(
         regressions: Arc::default(),
         hang_max: Duration::MAX,
         directory: PathBuf::new(),
-        trace: None,
+        keep: None,
         stop,
         wanted: None,
         leave_after: None,

@@ -33,6 +33,8 @@
 //!   fuzz`.
 //! - `source`: Reads recorded histories from a file of any format, for `interlap check` and
 //!   `convert`.
+//! - `stored`: `interlap list`: lists the rounds that runs kept in a store; and what `interlap
+//!   check` makes of all of them, beside what was made of them before.
 //! - `triage`: `interlap triage`: lists the findings of many runs, each bug once, and names the
 //!   known ones.
 //! - `trust`: Decides for the commands that compile and run what a finding names whether they may.
@@ -57,13 +59,14 @@ mod regress;
 mod replay;
 mod shrink;
 mod source;
+mod stored;
 mod triage;
 mod trust;
 
 use crate::core::machine::field;
 use crate::core::outcome::{ERROR_STATUS, Outcome};
 use crate::process::descent::descends_from_this;
-use crate::process::model::serve_specification;
+use crate::process::model::serve_model;
 use crate::report::output::{Output, note, warning};
 use crate::report::words;
 use std::process::ExitCode;
@@ -81,8 +84,8 @@ use super::arguments::Command;
 
 /// Carries out a command. Its outcome decides the exit status, even if standard output was closed.
 pub fn run(command: &Command) -> ExitCode {
-    if let Command::ServeSpecification { file, settings } = command {
-        return serve_specification(file, settings);
+    if let Command::ServeModel { file, settings } = command {
+        return serve_model(file, settings);
     }
     let mut out = Output::standard();
     let done = carry_out(command, &mut out);
@@ -101,6 +104,7 @@ pub fn carry_out(command: &Command, out: &mut Output) -> Result<Outcome> {
         Command::Fuzz(args) => fuzz::run(args, out),
         Command::Merge(args) => merge::run(args, out),
         Command::Triage(args) => triage::run(args, out),
+        Command::List(args) => stored::list(args, out),
         Command::Check(args) => check::run(args, out),
         Command::Convert(args) => convert::run(args, out),
         Command::Replay(args) => replay::run(args, out),
@@ -111,7 +115,7 @@ pub fn carry_out(command: &Command, out: &mut Output) -> Result<Outcome> {
         Command::Targets(format) => list::targets(*format, out),
         Command::New(args) => list::new(args, out),
         Command::Doctor(args) => list::doctor(args, out),
-        Command::ServeSpecification { .. } => unreachable!("it prints nothing"),
+        Command::ServeModel { .. } => unreachable!("it prints nothing"),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Reads recorded histories from a file of any format, for `interlap check` and `convert`.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
@@ -11,6 +12,7 @@ use crate::core::operation::Family;
 use crate::exchange::{self, Format, Imported, Options};
 use crate::model::Spec;
 use crate::model::program::{Calls, Running};
+use crate::trace::kept::{Made, StoredRun};
 use crate::trace::rounds;
 use crate::view::checked::Named;
 
@@ -32,6 +34,8 @@ pub struct RecordedHistory {
     /// What was not read, and why, as text.
     pub notes: Vec<String>,
     pub unit: Unit,
+    /// What was made of it by the run that keeps it in a store.
+    pub stored: Option<Made>,
 }
 
 impl RecordedHistory {
@@ -48,6 +52,21 @@ impl RecordedHistory {
         let RecordedHistory { name, history, strings, unit, .. } = self;
         Named { name, history, strings, unit: *unit }
     }
+}
+
+/// A run's rounds in a store, each with what was made of it.
+pub fn read_run(
+    run: &StoredRun,
+    source: &arguments::Source,
+) -> Result<(Vec<RecordedHistory>, Option<String>)> {
+    let name = source.file.join(&run.name).display().to_string();
+    let (mut histories, truncated) = read_trace(&run.trace, &name, source.model.named()?)?;
+    let known: HashMap<u64, Made> =
+        run.judged.iter().map(|judged| (judged.round, judged.verdict)).collect();
+    for recorded in &mut histories {
+        recorded.stored = recorded.round.and_then(|round| known.get(&round).copied());
+    }
+    Ok((histories, truncated))
 }
 
 /// Every history in the file, and why the rest of it could not be read.
@@ -68,7 +87,7 @@ pub fn read_copy(
         None => exchange::detect(path).map_err(located)?,
     };
     if format == Format::Trace {
-        return read_trace(path, model);
+        return read_trace(path, &name, model);
     }
     let initial = source.initial.0.map(Value::Integer);
     let options = Options { model, initial };
@@ -92,6 +111,7 @@ pub fn read_copy(
             strings: interner,
             notes,
             unit: Unit { factor: 1.0, name: "units of the file's stamps", is_absolute },
+            stored: None,
         }],
         None,
     ))
@@ -115,9 +135,12 @@ fn own(
     Ok(Imported { history, model, interner, notes })
 }
 
-fn read_trace(path: &Path, model: Option<Spec>) -> Result<(Vec<RecordedHistory>, Option<String>)> {
-    let name = path.display().to_string();
-    let trace = rounds::read(path).with_context(|| name.clone())?;
+fn read_trace(
+    path: &Path,
+    name: &str,
+    model: Option<Spec>,
+) -> Result<(Vec<RecordedHistory>, Option<String>)> {
+    let trace = rounds::read(path).with_context(|| name.to_string())?;
     let hello = &trace.hello;
     let own = hello.plan.model.as_ref().unwrap_or(&hello.target.model);
     let model = model.map_or_else(|| own.parse().map_err(anyhow::Error::msg), Ok)?;
@@ -130,6 +153,7 @@ fn read_trace(path: &Path, model: Option<Spec>) -> Result<(Vec<RecordedHistory>,
         strings: Interner::default(),
         notes: Vec::new(),
         unit,
+        stored: None,
     };
     Ok((trace.rounds.into_iter().map(recorded).collect(), trace.truncated))
 }

@@ -2,6 +2,7 @@
 //! too, shows whether its memory can be trusted.
 
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
@@ -17,6 +18,7 @@ use crate::process::fault::Fault;
 use crate::process::supervise::Harness;
 use crate::trace::frame::{Hello, RoundEnd, RoundStart};
 use crate::trace::judged::{Judged, Judgement};
+use crate::trace::kept::JudgedRound;
 use crate::trace::rounds::Round;
 
 impl Worker<'_> {
@@ -34,11 +36,16 @@ impl Worker<'_> {
         let (hello, model) = self.hello.as_ref().context("a harness says hello first")?;
         let counter = self.counts.counter.take().unwrap_or_default();
         let (is_warm_up, model, limits) = (round.start.sequential, *model, self.limits());
+        let (start, operations) = (round.start.clone(), round.history.len());
+        let began = Instant::now();
         let checked = self.run_check(move || check_round(round, &model, &limits, counter));
         let counts = &mut self.counts;
         counts.count_round(is_warm_up);
         let Some(CheckedRound { mut round, overlap, verdict, alone, counter }) = checked else {
             counts.count_undecided(is_warm_up, Exhausted::Deadline.into());
+            let late = Verdict::Inconclusive(Exhausted::Deadline.into());
+            let judged = JudgedRound::new(&start, operations, &late).since(began);
+            self.keep_judged(judged, None);
             return Ok(true);
         };
         counts.counter = Some(counter);
@@ -61,6 +68,8 @@ impl Worker<'_> {
             let round = round.start.round;
             self.send(Message::Warning(Warning::Misjudged { round }));
         }
+        let judged = JudgedRound::new(&start, operations, &verdict).since(began);
+        self.keep_judged(judged, Some(&round));
         let counts = &mut self.counts;
         let witness = match verdict {
             Verdict::Consistent => return Ok(agrees),
@@ -117,9 +126,10 @@ impl Worker<'_> {
         let finding = Finding::fault(&fault, lines, plan, &model);
         let output = std::mem::take(&mut fault.output);
         let round = round_of(fault);
-        if !is_long {
-            self.send_round(&round);
+        if !is_long && self.keeps(round.start.round) {
+            self.send(Message::Round(Box::new(round.clone())));
         }
+        self.keep_judged(JudgedRound::fault(&round), (!is_long).then_some(&round));
         if let Some(steps) = &round.end.steps {
             self.counts.add_steps(steps, false);
         }

@@ -11,6 +11,7 @@ use crate::fuzz::online_round::{OnlineResult, OnlineRound};
 use crate::process::fault::Fault;
 use crate::process::supervise::{Event, Harness};
 use crate::trace::frame::{RoundEnd, RoundStart};
+use crate::trace::kept::JudgedRound;
 use crate::trace::rounds::{Part, Round};
 
 /// The limit on steps for a part, as a multiple of that for a short round.
@@ -24,7 +25,7 @@ impl Worker<'_> {
         let rate = calls_per_second(&part.start, &part.history, hello);
         let model = *model;
         self.counts.calls_per_second_max = self.counts.calls_per_second_max.max(rate);
-        if self.options.trace.is_some() {
+        if self.keeps(part.start.round) {
             self.send(Message::Part(Box::new(part.clone())));
         }
         let mut online = match self.long_round.take() {
@@ -116,6 +117,8 @@ impl Worker<'_> {
     /// Counts a long round, and sends its violation.
     fn send_result(&mut self, start: RoundStart, result: OnlineResult, output: String) {
         self.counts.count_round(start.sequential);
+        let judged = JudgedRound::new(&start, result.returned as usize, &result.verdict);
+        self.keep_judged(judged, None);
         if let Some(unjudged) = result.unjudged() {
             let (round, explained) = (start.round, result.explained);
             self.send(Message::Warning(Warning::Unjudged { round, explained, unjudged }));
@@ -140,7 +143,7 @@ impl Worker<'_> {
 
     /// Ends a long round in the trace, if the run keeps one, with these last calls.
     fn end_trace(&mut self, online: &OnlineRound, history: History) {
-        if self.options.trace.is_none() {
+        if !self.keeps(online.start.round) {
             return;
         }
         let fault = Some("ended before its time; all that was called is here".to_string());

@@ -33,6 +33,7 @@ use crate::process::rr::recording::Recording;
 use crate::process::supervise::{Event, Harness};
 use crate::trace::area::Stage;
 use crate::trace::frame::{Bye, Growth, Hello, ProblemKind};
+use crate::trace::kept::{JudgedRound, Made};
 use crate::trace::rounds::{Finished, Part, Round};
 
 /// Limits on the check of one round, so that a hard one does not delay the run.
@@ -98,6 +99,8 @@ pub(super) enum Message {
     Round(Box<Round>),
     /// A part of a long round, likewise.
     Part(Box<Part>),
+    /// What was made of a round that is kept.
+    Judged(JudgedRound),
     Seen(Box<Sighting>),
     Growth(Growth),
     Warning(Warning),
@@ -120,7 +123,7 @@ pub(super) struct Worker<'a> {
     /// The current long round.
     long_round: Option<OnlineRound>,
     counts: JobCounts,
-    /// Whether it sends the rounds themselves.
+    /// Whether it sends all rounds, kept or not.
     sends_rounds: bool,
     wanted: bool,
     is_doubt_reported: bool,
@@ -148,7 +151,7 @@ impl<'a> Worker<'a> {
             hello,
             long_round: None,
             counts,
-            sends_rounds: options.trace.is_some(),
+            sends_rounds: false,
             wanted,
             is_doubt_reported: false,
             recordings,
@@ -156,7 +159,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Sends the rounds, whether or not the run keeps a trace.
+    /// Sends the rounds, whether or not the run keeps them.
     pub fn keeping_rounds(self) -> Worker<'a> {
         Worker { sends_rounds: true, ..self }
     }
@@ -176,7 +179,9 @@ impl<'a> Worker<'a> {
                 hang_milliseconds: self.options.hang_max.as_millis() as u64 / HANG_PART,
                 milliseconds_max: self.recordings.milliseconds_max(),
                 directory: files.clone(),
-                judges: self.options.plan.engine == Engine::Controlled && !self.sends_rounds,
+                judges: self.options.plan.engine == Engine::Controlled
+                    && !self.sends_rounds
+                    && self.options.keep.is_none(),
             };
             let (program, job_file) = (&self.options.harness, self.scratch.join("job.json"));
             let words = self.recordings.begin(self.scratch);
@@ -278,7 +283,9 @@ impl<'a> Worker<'a> {
                     true
                 }
                 Finished::Whole(round) => {
-                    self.send_round(&round);
+                    if self.keeps(round.start.round) {
+                        self.send(Message::Round(Box::new(round.clone())));
+                    }
                     self.check(round, harness)?
                 }
             };
@@ -338,11 +345,19 @@ impl<'a> Worker<'a> {
         self.send(Message::Counts(Box::new(counts)));
     }
 
-    /// Sends the round, if somebody keeps it.
-    fn send_round(&mut self, round: &Round) {
-        if self.sends_rounds {
+    /// Whether a round is kept, whatever is made of it.
+    fn keeps(&self, round: u64) -> bool {
+        self.sends_rounds || self.options.keep.as_ref().is_some_and(|keep| keep.keeps(round))
+    }
+
+    /// Tells what was made of a round, if it is kept. One that is not consistent always is.
+    fn keep_judged(&mut self, judged: JudgedRound, round: Option<&Round>) {
+        let Some(keep) = &self.options.keep else { return };
+        if !keep.keeps(judged.round) {
+            let Some(round) = round.filter(|_| judged.verdict != Made::Consistent) else { return };
             self.send(Message::Round(Box::new(round.clone())));
         }
+        self.send(Message::Judged(judged));
     }
 
     /// Checks that the model accepts the target's operations, and that those with a weight exist.
