@@ -12,6 +12,7 @@ use crate::core::history::{History, OperationId};
 use crate::core::interner::Interner;
 use crate::core::journal::Journal;
 use crate::core::recorder::Answered;
+use crate::tla::covering::Covered;
 
 /// How the name of a specification's file ends, and of one for OmniLink's logs alone.
 pub const SPECIFICATION: &str = ".tla";
@@ -57,6 +58,9 @@ pub trait Running: Send + Sync {
     /// What the program makes of a history of the model's own operations, if it still answers.
     /// `goes_on` says whether anybody still waits for that.
     fn judge(&self, own: &History, bounds: &Bounds, goes_on: &dyn Fn() -> bool) -> Option<Judged>;
+
+    /// What the steps of a specification went through so far, where that is counted.
+    fn covered(&self) -> Option<Covered>;
 
     /// Why the program answers no more, if so. What was decided by it since then says nothing.
     fn failure(&self) -> Option<String>;

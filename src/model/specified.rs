@@ -16,6 +16,7 @@ use serde_json::Value as Json;
 
 use crate::core::contract::Model;
 use crate::core::recorder::Answered;
+use crate::tla::covering::{Covered, Covering, reachable};
 use crate::tla::methods::{DONE, Method, STEP};
 use crate::tla::validate::{CALL, TRACES};
 use crate::tla::{Action, Blocked, Constants, Problem, Source, Specification, State, Step, Value};
@@ -41,6 +42,7 @@ pub struct Specified {
     of_history: Vec<(String, Option<Value>)>,
     /// By their values.
     known: Mutex<HashMap<Constants, Arc<Specification>>>,
+    covering: Option<Arc<Covering>>,
 }
 
 /// A state of a specification whose constants are known.
@@ -116,7 +118,39 @@ impl Specified {
         });
         let of_any = compiled(&source, &given, &open)?;
         let (of_any, known) = (Arc::new(of_any), Mutex::default());
-        Ok(Specified { source, settings, given, of_any, of_history: open, known })
+        let (of_history, covering) = (open, None);
+        Ok(Specified { source, settings, given, of_any, of_history, known, covering })
+    }
+
+    /// The same, where it is counted what steps go through.
+    ///
+    /// # Errors
+    /// As [`Specified::load`].
+    pub fn covering(mut self) -> Result<Specified, Problem> {
+        let of_any = compiled(&self.source, &self.given, &self.of_history)?;
+        let methods = self.source.methods(&|name| of_any.action(name).is_some());
+        let is_step = |name: &str| {
+            let whole = [STEP, DONE].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+            let mut said = self.settings.actions.values();
+            methods.iter().any(|method| method.action == whole) || said.any(|said| said == whole)
+        };
+        let covering = Arc::new(Covering::of(&of_any, &is_step));
+        self.of_any = Arc::new(of_any.covered(covering.clone()));
+        self.covering = Some(covering);
+        Ok(self)
+    }
+
+    /// What steps went through so far, where that is counted: a function that says it.
+    pub fn covered(&self) -> impl Fn() -> Option<Covered> + use<> {
+        let (covering, of) = (self.covering.clone(), self.of_any.clone());
+        // With constants that depend on the history there are other states.
+        let is_whole = self.of_history.is_empty();
+        move || {
+            let mut covered = covering.as_ref()?.covered();
+            // To look for all states goes through parts, too.
+            covered.reachable = is_whole.then(|| reachable(&of)).flatten();
+            Some(covered)
+        }
     }
 
     /// The methods of the structure that a specification is about, each with the name by which it
@@ -313,7 +347,11 @@ impl Specified {
         if let Some(known) = known.get(&constants) {
             return Ok(known.clone());
         }
-        let compiled = Arc::new(self.source.compile(&self.given, &constants)?);
+        let mut compiled = self.source.compile(&self.given, &constants)?;
+        if let Some(covering) = &self.covering {
+            compiled = compiled.covered(covering.clone());
+        }
+        let compiled = Arc::new(compiled);
         if known.len() == KNOWN_MAX {
             known.clear();
         }
@@ -422,7 +460,10 @@ impl Model<Answered<Call, Json>> for Specified {
         }
         let args: Vec<Value> = made.args.iter().chain(&made.answer).cloned().collect();
         Some(match states.iter().find_map(|state| at.of.blocked(action, state, &args))? {
-            Blocked::Conjunct { text, line } => format!("refused: line {line} is false: {text}"),
+            Blocked::Conjunct { text, line, compared } => {
+                let here = compared.map_or(String::new(), |compared| format!(" ({compared})"));
+                format!("refused: line {line} is false: {text}{here}")
+            }
             Blocked::Invariant { name, after } => {
                 format!("refused: {name} would be false: {}", at.of.shown(&after))
             }

@@ -4,6 +4,7 @@ use std::fmt::{self, Debug, Formatter};
 use std::hash::Hash;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use anyhow::{Context, Result, bail};
@@ -21,11 +22,21 @@ use crate::model::program::{Bounds, Calls, Judged, Program, Running, THREAD, WIR
 use crate::model::wiredtiger::WiredTiger;
 use crate::model::{Model, Specified};
 use crate::serve::{Asked, Described, Question, Reply, serve_as};
+use crate::tla::covering::Covered;
 
 /// The command by which interlap's own program answers for a model.
 pub const SERVE: &str = "serve-model";
 /// Bytes of the stack of the thread that does so: operators may call themselves often.
 const STACK: usize = 1 << 28;
+
+/// The variable of the environment by which it counts what steps go through.
+const COVERS: &str = "INTERLAP_COVERS";
+static IS_COVERING: AtomicBool = AtomicBool::new(false);
+
+/// Programs that are started from now on count what the steps of specifications go through.
+pub fn count_what_steps_go_through() {
+    IS_COVERING.store(true, Ordering::Relaxed);
+}
 
 /// Builds the program that a model names, if it is the folder of a crate, and starts it.
 ///
@@ -44,20 +55,25 @@ pub fn start(program: &'static Program) -> Result<()> {
     }
     let failed = Arc::default();
     let sessions = Mutex::new(vec![Session::start(command(program)?, program.path(), &failed)?]);
-    program.runs_as(Arc::new(Served { program, sessions, failed }));
+    let covered = Mutex::default();
+    program.runs_as(Arc::new(Served { program, sessions, failed, covered }));
     Ok(())
 }
 
 /// Answers for a specification, or a model of interlap's own, in a process of its own.
 pub fn serve_model(path: &Path, settings: &str) -> ExitCode {
     if path == Path::new(WIREDTIGER) {
-        return serve_as(WIREDTIGER, true, WiredTiger);
+        return serve_as(WIREDTIGER, true, WiredTiger, || None);
     }
     let (path, settings) = (path.to_path_buf(), settings.to_string());
-    let answer = move || match Specified::load(&path, &settings) {
+    let load = move || match std::env::var_os(COVERS) {
+        Some(_) => Specified::load(&path, &settings)?.covering(),
+        None => Specified::load(&path, &settings),
+    };
+    let answer = move || match load() {
         Ok(model) => {
-            let name = model.name().to_string();
-            serve_as(&name, model.asks_for_threads(), model)
+            let (name, covered) = (model.name().to_string(), model.covered());
+            serve_as(&name, model.asks_for_threads(), model, covered)
         }
         Err(problem) => {
             eprintln!("{problem}");
@@ -89,6 +105,9 @@ fn command(of: &Program) -> Result<Command> {
     let own = std::env::current_exe().context("cannot find this program's path")?;
     let mut command = Command::new(own);
     command.arg(SERVE).arg(path).arg(of.settings());
+    if IS_COVERING.load(Ordering::Relaxed) {
+        command.env(COVERS, "1");
+    }
     Ok(command)
 }
 
@@ -109,6 +128,8 @@ struct Served {
     program: &'static Program,
     sessions: Mutex<Vec<Arc<Session>>>,
     failed: Arc<OnceLock<String>>,
+    /// What the steps of processes went through that were replaced.
+    covered: Mutex<Covered>,
 }
 
 /// A key, in the model's words.
@@ -206,6 +227,15 @@ impl Running for Served {
         begun.judge(operations, history.drained, bounds, goes_on)
     }
 
+    fn covered(&self) -> Option<Covered> {
+        if !IS_COVERING.load(Ordering::Relaxed) {
+            return None;
+        }
+        let mut all = locked(&self.covered).clone();
+        locked(&self.sessions).iter().filter_map(|of| of.covered()).for_each(|of| all.join(of));
+        (!all.parts.is_empty()).then_some(all)
+    }
+
     fn failure(&self) -> Option<String> {
         self.failed.get().cloned()
     }
@@ -227,6 +257,11 @@ impl Served {
         };
         // One that knows too much goes when the last of its histories does.
         if locked(&sessions[at].talk).is_full() {
+            if IS_COVERING.load(Ordering::Relaxed)
+                && let Some(covered) = sessions[at].covered()
+            {
+                locked(&self.covered).join(covered);
+            }
             sessions[at] = start()?;
         }
         Ok(sessions[at].clone())

@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use crate::model::program::{Bounds, GaveUp, Judged};
 use crate::serve::{Asked, Described, Judge, Question, Reply, SOCKET, VERSION};
+use crate::tla::covering::Covered;
 
 /// How long a program may take to begin, and for an answer.
 const BEGIN_MAX: Duration = Duration::from_secs(30);
@@ -27,6 +28,8 @@ const END_MAX: Duration = Duration::from_secs(1);
 const ASKED_MAX: usize = 256;
 /// How long a program may first look at a history, in milliseconds.
 const SLICE_FIRST: u64 = 4_000;
+/// How long it may take to find all states of a small specification.
+const COVERED_MAX: Duration = Duration::from_secs(60);
 /// How often it is asked whether to wait longer.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
@@ -188,6 +191,16 @@ impl Session {
                  {version}, and this is {VERSION}: build it with the same version"
             ),
             other => bail!("the model {shown} said {other:?} first"),
+        }
+    }
+
+    /// What its steps went through, where that is counted.
+    pub fn covered(&self) -> Option<Covered> {
+        let waits = |waited: Duration| waited < COVERED_MAX;
+        let question = line_of(&Question::Covered);
+        match self.ask_while(&mut locked(&self.talk), &question, "", &waits) {
+            Some(Reply::Covered(covered)) => covered,
+            _ => None,
         }
     }
 

@@ -25,6 +25,8 @@
 //! - `run`: The summary of a run, in words and as JSON: its numbers, its findings, why it ended.
 //! - `sarif/`: Writes results as SARIF 2.1.0 (Static Analysis Results Interchange Format, OASIS
 //!   2020).
+//! - `specification`: What judging exercised of a specification: its actions and their branches,
+//!   and of those that no step went through the conjunct that was never true.
 //! - `text`: The report of a finding: its operations, why no order explains them, and a ruled block
 //!   that says what to do next.
 //! - `triage`: The table of `interlap triage`: a line for each group of findings, with the groups
@@ -49,6 +51,7 @@ pub mod recording;
 pub mod results;
 pub mod run;
 pub mod sarif;
+pub mod specification;
 pub mod text;
 pub mod triage;
 pub mod warnings;

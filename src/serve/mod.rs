@@ -33,6 +33,7 @@ use crate::model::Model;
 use crate::model::program::THREAD;
 use crate::model::program::{Bounds, GaveUp, Judged};
 use crate::tla::Problem;
+use crate::tla::covering::Covered;
 use wanted::{Values, Wanted};
 
 /// The variable of the environment that has the path of the socket.
@@ -57,6 +58,8 @@ pub enum Question {
         step: u32,
     },
     Describe(u32),
+    /// What its steps went through so far.
+    Covered,
     /// Whether some order explains these operations, from a state on, and leaves the object empty,
     /// if it was.
     Judge {
@@ -97,12 +100,14 @@ pub enum Reply {
     Is(bool),
     Text(Option<String>),
     Judged(Judged),
+    /// Nothing where the model does not count it.
+    Covered(Option<Covered>),
     /// The model cannot answer: it panicked, or knows no such operation.
     Failed(String),
 }
 
 /// The version of [`Question`] and [`Reply`].
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// What is said of an operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -173,12 +178,17 @@ where
     M: Model<Answered<C, A>> + Sync,
 {
     let name = std::any::type_name::<M>().rsplit("::").next().unwrap_or_default();
-    serve_as(name, false, model)
+    serve_as(name, false, model, || None)
 }
 
 /// As [`serve`], of a model of which people read this name; `threads`: calls have the numbers of
-/// their clients.
-pub fn serve_as<C, A, M>(name: &str, threads: bool, model: M) -> ExitCode
+/// their clients; `covered`: what its steps went through, if that is counted.
+pub fn serve_as<C, A, M>(
+    name: &str,
+    threads: bool,
+    model: M,
+    covered: impl Fn() -> Option<Covered>,
+) -> ExitCode
 where
     C: Clone + Debug + DeserializeOwned + Sync,
     A: Clone + Debug + DeserializeOwned + Sync,
@@ -193,7 +203,7 @@ where
     };
     let served = UnixStream::connect(socket).and_then(|stream| {
         send(&stream, &Reply::Hello { version: VERSION, model: name.to_string(), threads })?;
-        Served::new(model).answer_all(&stream)
+        Served::new(model).answer_all(&stream, &covered)
     });
     match served {
         Ok(()) => ExitCode::SUCCESS,
@@ -230,11 +240,18 @@ where
         Served { model, steps, wholes, states: Vec::new(), numbers: HashMap::new(), histories }
     }
 
-    fn answer_all(&mut self, stream: &UnixStream) -> io::Result<()> {
+    fn answer_all(
+        &mut self,
+        stream: &UnixStream,
+        covered: &dyn Fn() -> Option<Covered>,
+    ) -> io::Result<()> {
         let panicked = note_panics();
         for line in BufReader::new(stream).lines() {
             let question: Question = serde_json::from_str(&line?)?;
-            let reply = catch_unwind(AssertUnwindSafe(|| self.answer(question)));
+            let reply = catch_unwind(AssertUnwindSafe(|| match question {
+                Question::Covered => Reply::Covered(covered()),
+                question => self.answer(question),
+            }));
             let reply = reply.unwrap_or_else(|_| {
                 let said = panicked.lock().map(|said| said.clone()).unwrap_or_default();
                 Reply::Failed(said)
@@ -292,6 +309,7 @@ where
                 let verdict = check_wanting(&journal, &model, &limits(&bounds), &when);
                 Reply::Judged(judged(verdict, |id| named[&id].0))
             }
+            Question::Covered => Reply::Covered(None),
             Question::Describe(state) => {
                 Reply::Text(Some(self.model.describe_state(&self.states[state as usize])))
             }

@@ -2,10 +2,22 @@
 //! what a primed variable is gives it its value; one that comes later is a test. Conjuncts are
 //! taken in the order in which they are written, as TLC takes them.
 
+use super::covering::Kind;
 use super::eval::Machine;
 use super::ir::{Ir, Spot};
 use super::problem::Result;
 use super::value::{Value, equal};
+
+/// Comparisons that are operators of their own.
+const COMPARISONS: [&str; 5] = ["#", "<", "<=", ">", ">="];
+/// Longer values say no more to people than the line does.
+const COMPARED_MAX: usize = 200;
+
+/// A comparison of these values, if it is short.
+fn compared(operator: &str, one: &Value, other: &Value) -> Option<String> {
+    let text = format!("{one} {operator} {other}");
+    (text.len() <= COMPARED_MAX).then_some(text)
+}
 
 /// What is done where an action is possible so far; whether to look for more ways.
 pub type Then<'a, 's> = &'a mut dyn FnMut(&mut Machine<'s>) -> Result<bool>;
@@ -25,7 +37,7 @@ impl<'s> Machine<'s> {
             Ir::And(all) => self.act_all(all, then),
             Ir::Or(all) => {
                 for one in all {
-                    if !self.act(one, &mut *then)? {
+                    if !self.branch(Kind::Disjunct, one, &mut *then)? {
                         return Ok(false);
                     }
                 }
@@ -42,11 +54,12 @@ impl<'s> Machine<'s> {
             },
             Ir::If(three, _) => {
                 let is = self.bool(&three[0])?;
-                self.act(&three[if is { 1 } else { 2 }], then)
+                let (kind, arm) = if is { (Kind::Then, 1) } else { (Kind::Else, 2) };
+                self.branch(kind, &three[arm], then)
             }
             Ir::Case { arms, other, spot } => {
                 let case = self.case(arms, other.as_deref(), *spot)?;
-                self.act(case, then)
+                self.branch(Kind::Arm, case, then)
             }
             Ir::Quantified { is_forall: false, bounds, body, spot } => {
                 self.each(bounds, *spot, &mut |machine| machine.act(body, &mut *then))
@@ -76,6 +89,16 @@ impl<'s> Machine<'s> {
             },
             ir => self.test(ir, then),
         }
+    }
+
+    /// A part of the action that a step need not go through.
+    fn branch(&mut self, kind: Kind, ir: &Ir, then: Then<'_, 's>) -> Result<bool> {
+        let number = self.covering.and_then(|(covering, of)| covering.number(of, kind, ir));
+        let Some(number) = number else { return self.act(ir, then) };
+        self.path.push(number);
+        let ended = self.act(ir, then);
+        self.path.pop();
+        ended
     }
 
     fn act_all(&mut self, all: &[Ir], then: Then<'_, 's>) -> Result<bool> {
@@ -151,20 +174,44 @@ impl<'s> Machine<'s> {
         }
         let (one, other) = (self.value(&two[0])?, self.value(&two[1])?);
         let is = equal(&one, &other).map_err(self.located(spot))?;
-        self.tested(is, spot, then)
+        let compared = (self.explains && !is).then(|| compared("=", &one, &other)).flatten();
+        self.tested(is, (spot, compared), then)
     }
 
     fn test(&mut self, ir: &Ir, then: Then<'_, 's>) -> Result<bool> {
         let is = self.bool(ir)?;
-        self.tested(is, ir.spot(), then)
+        let compared = if self.explains && !is { self.compared(ir) } else { None };
+        self.tested(is, (ir.spot(), compared), then)
     }
 
-    fn tested(&mut self, is: bool, spot: Spot, then: Then<'_, 's>) -> Result<bool> {
+    /// What a comparison compares.
+    fn compared(&mut self, ir: &Ir) -> Option<String> {
+        let (operator, one, other) = match ir {
+            Ir::Native { of, args, .. } if COMPARISONS.contains(&of.name) => match &args[..] {
+                [one, other] => (of.name, one, other),
+                _ => return None,
+            },
+            Ir::In(two, _) => ("\\in", &two[0], &two[1]),
+            _ => return None,
+        };
+        let (one, other) = (self.value(one).ok()?, self.value(other).ok()?);
+        compared(operator, &one, &other)
+    }
+
+    fn tested(
+        &mut self,
+        is: bool,
+        (spot, compared): (Spot, Option<String>),
+        then: Then<'_, 's>,
+    ) -> Result<bool> {
+        if let Some((covering, of)) = self.covering {
+            covering.tested(of, spot, is);
+        }
         if is {
             return self.passing(then);
         }
         if self.blocked.is_none_or(|(passed, _)| passed <= self.passed) {
-            self.blocked = Some((self.passed, spot));
+            (self.blocked, self.compared) = (Some((self.passed, spot)), compared);
         }
         Ok(true)
     }

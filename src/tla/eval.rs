@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 
+use super::covering::Covering;
 use super::ir::{Binding, Change, Ir, Routine, Spot};
 use super::problem::{Problem, Result, fail};
 use super::sets::Described;
@@ -35,8 +36,15 @@ pub struct Machine<'s> {
     pub passed: u32,
     /// The conjunct that was false after most others were true, and how many these were.
     pub blocked: Option<(u32, Spot)>,
+    /// Whether it is said what that one compares, and that.
+    pub explains: bool,
+    pub compared: Option<String>,
     /// The slot of a parameter that is whatever makes the action possible.
     pub free: Option<u32>,
+    /// The name of the action, where it is counted which parts of it steps go through.
+    pub covering: Option<(&'s Covering, &'s str)>,
+    /// The parts that this step goes through.
+    pub path: SmallVec<[usize; 8]>,
 }
 
 /// The value of an expression that is the same everywhere, if it has one.
@@ -56,7 +64,11 @@ impl<'s> Machine<'s> {
             calls: 0,
             passed: 0,
             blocked: None,
+            explains: false,
+            compared: None,
             free: None,
+            covering: None,
+            path: SmallVec::new(),
         }
     }
 

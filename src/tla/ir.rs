@@ -106,7 +106,7 @@ pub enum Ir {
 }
 
 /// Where an expression stands: the number of the module, and the place in it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Spot {
     pub module: u16,
     pub place: Place,
@@ -184,7 +184,7 @@ impl Ir {
     }
 
     /// The expressions that it is made of.
-    fn parts(&self) -> Vec<&Ir> {
+    pub fn parts(&self) -> Vec<&Ir> {
         match self {
             Ir::Value(_) | Ir::Local(_) | Ir::Now(_) | Ir::Next(_) | Ir::Fail(..) => Vec::new(),
             Ir::Shared { .. } => Vec::new(),

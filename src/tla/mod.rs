@@ -6,6 +6,8 @@
 //!   and TLCExt, and those of the standard modules that take an operator.
 //! - `config`: The configuration of a specification, as TLC reads it (`Queue.cfg`): what its
 //!   constants are, and which definition says how it begins.
+//! - `covering`: Which parts of each action steps went through: its disjuncts, the arms of IF and
+//!   CASE, and the conjuncts that were tried.
 //! - `cursor`: Goes through the tokens of a text, and says what was expected where something else
 //!   was found.
 //! - `eval`: Evaluates expressions in a state, or in a step from one state to the next.
@@ -44,6 +46,7 @@ mod act;
 mod apply;
 mod community;
 mod config;
+pub mod covering;
 mod cursor;
 mod eval;
 mod expression;

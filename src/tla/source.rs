@@ -157,6 +157,7 @@ impl Source {
             invariants,
             alias,
             lines: self.lines.clone(),
+            covering: None,
         })
     }
 }
@@ -317,5 +318,6 @@ fn action<'a>(
     }
     let ir = lowering.node(&of.body, &inside, false)?;
     let params = of.params.iter().map(|param| param.name.clone()).collect();
-    Ok(Action { params, of: Expression { ir, slots: lowering.next } })
+    let name = of.name.clone();
+    Ok(Action { name, params, of: Expression { ir, slots: lowering.next } })
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::covering::Covering;
 use super::eval::{Compiled, Machine};
 use super::ir::{Ir, Spot};
 use super::load::Globals;
@@ -38,6 +39,8 @@ pub struct Specification {
     pub(super) alias: Option<Expression>,
     /// The lines of each module.
     pub(super) lines: Arc<[Vec<String>]>,
+    /// Where it is counted what steps go through.
+    pub(super) covering: Option<Arc<Covering>>,
 }
 
 /// An expression, and how many slots its frame has.
@@ -50,6 +53,7 @@ pub struct Expression {
 /// A definition that says what the next state is.
 #[derive(Debug)]
 pub struct Action {
+    pub name: String,
     pub params: Vec<String>,
     /// The first slots are the parameters.
     pub(super) of: Expression,
@@ -66,8 +70,8 @@ pub struct Step {
 /// Why an action is not possible.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Blocked {
-    /// The conjunct that is false, and its line.
-    Conjunct { text: String, line: u32 },
+    /// The conjunct that is false, its line, and what it compares.
+    Conjunct { text: String, line: u32, compared: Option<String> },
     /// The invariant that is false after it, and that state.
     Invariant { name: String, after: State },
 }
@@ -88,6 +92,11 @@ impl Specification {
     /// As [`Specification::load`].
     pub fn from_text(text: &str) -> Result<Specification> {
         Source::from_text(text)?.compile(&Constants::new(), &Constants::new())
+    }
+
+    /// The same, where it is counted what steps go through.
+    pub fn covered(self, covering: Arc<Covering>) -> Specification {
+        Specification { covering: Some(covering), ..self }
     }
 
     /// An action of this name, if there is one; an error where it cannot be evaluated.
@@ -144,6 +153,7 @@ impl Specification {
 
     fn all_steps(&self, action: &Action, state: &State, args: &[Value]) -> Result<Vec<Step>> {
         let mut machine = self.machine(action, state, args);
+        machine.covering = self.covering.as_deref().map(|covering| (covering, &*action.name));
         self.steps_of(&mut machine, &action.of.ir, "the next state")
     }
 
@@ -166,15 +176,20 @@ impl Specification {
             return Some(Blocked::Invariant { name, after: after.clone() });
         }
         let mut machine = self.machine(action, state, args);
+        machine.explains = true;
         machine.act(&action.of.ir, &mut |_| Ok(false)).ok()?;
-        let (_, spot) = machine.blocked?;
-        Some(Blocked::Conjunct { text: self.line(spot)?, line: spot.place.line })
+        let ((_, spot), compared) = (machine.blocked?, machine.compared);
+        Some(Blocked::Conjunct { text: self.line(spot)?, line: spot.place.line, compared })
     }
 
-    fn line(&self, spot: Spot) -> Option<String> {
+    pub(super) fn line(&self, spot: Spot) -> Option<String> {
         let lines = self.lines.get(spot.module as usize)?;
         let line = lines.get((spot.place.line as usize).checked_sub(1)?)?;
-        Some(line.trim().trim_start_matches("/\\").trim().to_string())
+        let mut text = line.trim();
+        while let Some(rest) = text.strip_prefix("/\\").or_else(|| text.strip_prefix("\\/")) {
+            text = rest.trim_start();
+        }
+        Some(text.to_string())
     }
 
     /// The state as the configuration's ALIAS has it; else its variables.
@@ -195,7 +210,7 @@ impl Specification {
         alias.unwrap_or_else(|| all.map(one).collect::<Vec<_>>().join(", "))
     }
 
-    fn machine<'s>(&'s self, action: &Action, state: &'s State, args: &[Value]) -> Machine<'s> {
+    fn machine<'s>(&'s self, action: &'s Action, state: &'s State, args: &[Value]) -> Machine<'s> {
         let mut machine = Machine::new(&self.compiled, state, action.of.slots);
         for (slot, value) in machine.frame.iter_mut().zip(args) {
             *slot = Some(value.clone());
@@ -215,6 +230,11 @@ impl Specification {
                 Arc::make_mut(&mut next)[at] = Value::Bool(false);
             }
             let answer = machine.free.and_then(|slot| machine.frame[slot as usize].clone());
+            if let Some((covering, of)) = machine.covering {
+                let action = covering.action(of, ir);
+                let path: Vec<usize> = action.into_iter().chain(machine.path.clone()).collect();
+                covering.took(&path, &next);
+            }
             let step = Step { next, answer };
             // There are few, mostly one; of first states there can be many.
             let is_new = match steps.len() {

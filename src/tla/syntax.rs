@@ -1,7 +1,7 @@
 //! What a TLA+ module says, as it is written. Names are not resolved.
 
 /// Where something begins in its file: line and column, from 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     pub line: u32,
     pub column: u32,

@@ -1,5 +1,5 @@
-//! Rounds that a run keeps: a trace, and in a store a line for each round that says what was made of
-//! it and how long that took.
+//! Rounds that a run keeps: a trace, and in a store a line for each round that says what was made
+//! of it and how long that took.
 //!
 //! A store is a directory with one of these for each run. The trace's first frame has the whole
 //! configuration.

@@ -33,3 +33,4 @@ mod transactions_online;
 mod users;
 mod verdicts;
 mod weaker;
+mod wiredtiger;

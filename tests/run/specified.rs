@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use interlap::report::words::NOTHING_FOUND;
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::tool::{Tool, data, read};
 use crate::exchange::{Action, omnilink_logs};
@@ -49,7 +49,7 @@ fn a_file_is_judged_by_a_specification() {
     check(&tool, named, HISTORY, 0, &["consistent with Queue"]);
     // The conjunct that is false, where no answer is right.
     let full = changed(&tool, "q' = Append(q, value)", "q = <<>> /\\ q' = Append(q, value)");
-    check(&tool, full, HISTORY, 1, &["refused: line", "q = <<>> /\\ q' = "]);
+    check(&tool, full, HISTORY, 1, &["refused: line", "q = <<>> /\\ q' = ", "= <<>>)"]);
 }
 
 /// Sets and maps of methods are sets and functions.
@@ -96,7 +96,43 @@ fn a_call_may_know_its_thread() {
     let own = taken.clone() + &line(3, "unlock() -> void", "", 5);
     check(&tool, lock.clone(), &own, 0, &["consistent with Lock"]);
     let other = taken + &line(4, "unlock() -> void", "", 5);
-    check(&tool, lock, &other, 1, &["Unlock", "refused: line 8 is false"]);
+    check(&tool, lock, &other, 1, &["Unlock", "refused: line 8 is false", "(3 = 4)"]);
+}
+
+/// What no step went through is named, and the conjunct that was never true.
+#[test]
+fn what_was_exercised_of_a_specification_is_counted() {
+    let tool = Tool::new();
+    let cell = "---- MODULE Cell ----\nEXTENDS Naturals\nVARIABLE x\nInit == x = 0\n\
+         Up(answer) ==\n  \\/ x < 3 /\\ x' = x + 1 /\\ answer = x'\n  \
+         \\/ /\\ x = 3\n     /\\ answer = 0 /\\ x' = 0\n\
+         Down == x > 0 /\\ x' = x - 1\n\
+         Next == Down \\/ \\E a \\in 0..3 : Up(a)\n====\n";
+    let cell = tool.write("Cell.tla", cell);
+    let line = |number: u32| {
+        format!(
+            "{{\"thread\": 0, \"op\": \"up() -> int\", \"results\": [{number}], \
+             \"start\": {}, \"end\": {}}}\n",
+            2 * number,
+            2 * number + 1
+        )
+    };
+    let history = tool.write("history.jsonl", &(line(1) + &line(2)));
+    let check = tool.call("check").arg(history).arg("--model").arg(&cell).with("--coverage c.json");
+    let never = [
+        "steps of 1 of 2 actions, through 1 of 2 branches, to 2 states, 2 of the 4 that",
+        "  Down: nothing called it\n",
+        "  Up, line 7 (disjunct: x = 3): line 7 was never true: x = 3\n",
+    ];
+    check.expect(0, &never);
+    let parts: Vec<Json> = serde_json::from_str(&tool.read("c.json")).expect("JSON");
+    let taken = |line: u64, kind: &str| {
+        let is_it = |part: &&Json| part["line"] == line && part["kind"] == kind;
+        parts.iter().find(is_it).map(|part| part["taken"].clone()).expect("a part")
+    };
+    assert_eq!((taken(6, "disjunct"), taken(7, "disjunct")), (2.into(), 0.into()));
+    let run = tool.fuzz("ms_queue").rounds(40).with("--model fifo --coverage d.json");
+    run.expect(2, &["the model is no specification"]);
 }
 
 /// Hundreds of values inside, the order of many of which is left open.

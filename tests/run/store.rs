@@ -68,8 +68,9 @@ fn long_rounds_and_faults_are_kept() {
         tool.fuzz(target).seed(1).with(options).with("--store").arg(&store).run()
     };
     keep(Path::new("ms_queue"), "--engine native --calls 300000 --rounds 1 --threads 2");
-    let crashes = "#include <cstdlib>\n#include <interlap.hpp>\nstruct Crash { void enqueue(int64_t) { std::abort(); } \
-                   bool dequeue(int64_t &) { return false; } };\nINTERLAP_TARGET(Crash)\n";
+    let crashes = "#include <cstdlib>\n#include <interlap.hpp>\nstruct Crash {\n\
+                   void enqueue(int64_t) { std::abort(); }\n\
+                   bool dequeue(int64_t &) { return false; }\n};\nINTERLAP_TARGET(Crash)\n";
     let adapter = tool.adapter("crash.cpp", crashes);
     keep(&adapter, "--model pool --rounds 1");
     let all = tool.call("list").arg(&store).expect(0, &["ms_queue-1", "crash-1", "fault"]);

@@ -407,6 +407,10 @@ pub struct Model {
     /// Configuration of the specification, instead of the one beside it (Queue.cfg)
     #[arg(long, value_name = "FILE", requires = "model")]
     cfg: Option<PathBuf>,
+    /// Count what judging exercises of the specification, its actions and their branches: print
+    /// what was never exercised, and write all as JSON to this file
+    #[arg(long, value_name = "FILE", requires = "model")]
+    pub coverage: Option<PathBuf>,
 }
 
 impl Model {

@@ -11,7 +11,7 @@ use super::adapters::start_model;
 use super::ci::Reports;
 use super::source::{self, RecordedHistory};
 use super::stored::Tally;
-use super::{follow, page, print_json, stop_flag};
+use super::{covering, follow, page, print_json, stop_flag};
 use crate::check::{self, Limits, Verdict};
 use crate::cli::arguments;
 use crate::core::history::OperationId;
@@ -64,6 +64,7 @@ fn check(args: &arguments::Check, reports: &Reports, out: &mut Output) -> Result
     let file = args.source.file.display();
     let deadline = args.duration.and_then(|most| TimeLimit::from_now(most).end());
     let limits = limits(args, deadline)?;
+    covering::begin(&args.source.model)?;
     start_model(args.source.model.named()?)?;
     let (histories, truncated) = read(args, &limits)?;
     // A page that cannot be written is an error before a long check.
@@ -99,6 +100,8 @@ fn check(args: &arguments::Check, reports: &Reports, out: &mut Output) -> Result
     } else if !reports.take_stdout() {
         write!(out, "{}", tally.text());
     }
+    let says = (!args.format.json && !reports.take_stdout()).then_some(&mut *out);
+    covering::end(&args.source.model, args.source.model.named()?, says)?;
     if let Some(path) = &args.html {
         write_page(path, shown, args)?;
     }

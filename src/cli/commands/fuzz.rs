@@ -10,7 +10,7 @@ use anyhow::{Context, Result, anyhow, bail};
 
 use super::adapters::{Adapters, harness_program};
 use super::ci::{self, Reports};
-use super::{overview, print_json, regress, shrink, stop_flag, trust};
+use super::{covering, overview, print_json, regress, shrink, stop_flag, trust};
 use crate::adapter::compile::{self, Compiled, Request};
 use crate::adapter::head::Head;
 use crate::campaign::ledger::Ledger;
@@ -29,6 +29,8 @@ use crate::finding::trust::Trusted;
 use crate::fuzz::engine::EngineChoice;
 use crate::fuzz::engine::{jobs_for, require_hooks};
 use crate::fuzz::{self, Options, Summary};
+use crate::model::Spec;
+use crate::model::program::Program;
 use crate::process::rr::{Rr, probe};
 use crate::report::directory;
 use crate::report::output::{Output, note, warning};
@@ -57,6 +59,7 @@ fn find(
     out: &mut Output,
 ) -> Result<Outcome> {
     let (adapters, began) = (Adapters::open()?, SystemTime::now());
+    covering::begin(&args.workload.model)?;
     let (plan, stop) = (plan(args, &adapters)?, stop_flag()?);
     check_rr(&plan)?;
     let can_be_controlled = EngineChoice::can_control(&adapters.find(&args.target)?.head, &plan);
@@ -103,6 +106,9 @@ fn find(
             .filter(|_| written.is_ok())
             .for_each(|path| overview::print_path(path, out));
     }
+    let model = options.plan.model.as_deref().and_then(|model| model.parse().ok());
+    let says = (!args.run.format.json && !reports.take_stdout()).then_some(&mut *out);
+    let written = written.and(covering::end(&args.workload.model, model, says));
     // A finding counts more than an error in writing about it.
     match (written, summary.outcome()) {
         (Err(error), Outcome::Found) => warning!("{}", words::error(&error)),
@@ -231,9 +237,16 @@ fn plan(args: &arguments::Fuzz, adapters: &Adapters) -> Result<Plan> {
     Ok(Plan { engine, ..plan })
 }
 
-/// The model that was named. Of a specification, the adapter may say something.
+/// The model that was named, or the adapter's own if that is a program. Of a specification, the
+/// adapter may say something.
 fn model(workload: &arguments::Workload, head: &Head) -> Result<Option<String>> {
-    let Some(named) = workload.model.named()? else { return Ok(None) };
+    let Some(named) = workload.model.named()? else {
+        let own = head.model.as_ref().filter(|own| {
+            let own = own.parse::<Spec>().ok().and_then(|model| model.program);
+            own.is_some_and(Program::is_bundled)
+        });
+        return Ok(own.cloned());
+    };
     let model = named.under(&head.settings);
     let model = model.map_err(|error| anyhow!("a line `// interlap:` of the adapter: {error}"))?;
     Ok(Some(model.to_string()))

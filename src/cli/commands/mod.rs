@@ -4,6 +4,7 @@
 //! - `check`: `interlap check`: checks recorded histories against their models.
 //! - `ci`: Reads known issues and writes JUnit and SARIF reports, for several commands.
 //! - `convert`: `interlap convert`: writes a recorded history in another format.
+//! - `covering`: `--coverage`: what judging exercised of a specification, in words and as a file.
 //! - `cross_engine`: Searches for a finding that rr recorded with the other engines, whose rounds
 //!   cost less.
 //! - `debug`: `interlap replay --gdb`: runs a finding's round under gdb, which replaces this
@@ -43,6 +44,7 @@ mod adapters;
 mod check;
 mod ci;
 mod convert;
+mod covering;
 mod cross_engine;
 mod debug;
 mod explain;

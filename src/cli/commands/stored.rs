@@ -25,9 +25,7 @@ pub fn list(args: &arguments::List, out: &mut Output) -> Result<Outcome> {
     let store = args.store.display();
     let runs = kept::runs(&args.store).with_context(|| format!("cannot read {store}"))?;
     if runs.is_empty() {
-        bail!(
-            "{store}: no rounds are kept there; `interlap fuzz TARGET --store {store}` keeps some"
-        );
+        bail!("{store}: no rounds are kept there (`interlap fuzz TARGET --store {store}` does)");
     }
     let count = runs.len();
     let of_run = |mut run: kept::StoredRun| {
@@ -90,7 +88,8 @@ impl Tally {
             return String::new();
         }
         let mut text = format!(
-            "{all} rounds: {consistent} consistent, {violations} violations, {undecided} undecided\n"
+            "{all} rounds: {consistent} consistent, {violations} violations, {undecided} \
+             undecided\n"
         );
         if differ.is_empty() {
             return text + "Of all of them the same was made before.\n";

@@ -1,22 +1,18 @@
 //! A call of WiredTiger's API and its answer, as JSON has them, and the part of it that a step is.
 
-use std::ops::RangeInclusive;
-
 use serde::Deserialize;
 use serde_json::Value as Json;
 
 use super::store::{Key, Session};
 use crate::model::called::{parts, thread_of};
 
-/// Which part of a call a step is. Where it is looked whether a call is possible, and where others
-/// see what it did, are two.
+/// Which part of a call a step is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Part {
     Whole,
-    First,
-    /// Any number of these; each is about one key.
-    Each,
-    Last,
+    /// Any number of these.
+    Step,
+    Done,
 }
 
 /// A call that the model knows. A timestamp that the caller chose is in the answer.
@@ -46,16 +42,15 @@ pub struct Call {
     pub method: Method,
     pub session: Session,
     pub part: Part,
-    text: String,
+    pub text: String,
 }
 
-/// What is answered: WiredTiger's code, and what else there is.
+/// What is answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(try_from = "Json")]
 pub struct Answer {
+    /// WiredTiger's code; of a search that found something, the value.
     pub code: i64,
-    /// What was found.
-    pub value: i64,
     /// The timestamp of the call, and the one from which on it is durable.
     pub at: i64,
     pub durable: i64,
@@ -106,42 +101,24 @@ impl TryFrom<Json> for Answer {
         let field = |name: &str| json.get(name).and_then(Json::as_i64).unwrap_or(0);
         match json.as_i64() {
             Some(code) => Ok(Answer { code, ..Answer::default() }),
-            None if json.get("code").is_some() => Ok(Answer {
-                code: field("code"),
-                value: field("value"),
-                at: field("at"),
-                durable: field("durable"),
-            }),
+            None if json.get("code").is_some() => {
+                Ok(Answer { code: field("code"), at: field("at"), durable: field("durable") })
+            }
             None => Err(format!("{json} has no code of WiredTiger's")),
         }
     }
 }
 
 impl Call {
-    /// The parts of a call that is more than one step.
-    pub fn parts(&self) -> &'static [Part] {
-        match self.method {
-            Method::BeginAt | Method::Prepare => &[Part::First, Part::Last],
-            Method::Commit
-            | Method::CommitAt
-            | Method::CommitPrepared
-            | Method::RollBack
-            | Method::Truncate { .. } => &[Part::First, Part::Each, Part::Last],
-            _ => &[],
-        }
-    }
-
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// The keys of a table that a truncate is about.
-    pub fn range(&self) -> Option<RangeInclusive<Key>> {
-        match self.method {
-            Method::Truncate { table, first, last } if first <= last => {
-                Some((table, first)..=(table, last))
-            }
-            _ => None,
-        }
+    /// Whether others can see it half done.
+    pub fn has_steps(&self) -> bool {
+        !matches!(
+            self.method,
+            Method::Begin { .. }
+                | Method::Reset
+                | Method::SetOldest
+                | Method::SetStable
+                | Method::RollBackToStable
+        )
     }
 }

@@ -1,8 +1,9 @@
 //! What a WiredTiger database holds, and what its transactions see of that.
 //!
-//! A key has its updates, the latest modification first. No numbers of transactions are kept: an
-//! update knows the sessions whose snapshots are older than it. So states that behave in the same
-//! way from now on are equal, and updates that nobody can see any more go.
+//! A key has a chain of updates, the latest modification first, whatever the order of the commits.
+//! No numbers of transactions are kept: an update knows the sessions whose snapshots are older than
+//! it. So states that behave in the same way from now on are equal, and updates that nobody can see
+//! any more go.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,196 +13,310 @@ pub type Key = (i64, i64);
 /// A session, by the number of its client.
 pub type Session = u32;
 
-/// Whose an update is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Writer {
-    Running(Session),
-    Prepared(Session),
+pub enum Is {
+    Running,
+    /// It is prepared: neither committed nor rolled back.
+    Undecided,
     Committed,
 }
 
 /// 0 is no timestamp.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Update {
-    pub writer: Writer,
-    /// When it was committed, or prepared.
-    pub start: i64,
-    pub durable: i64,
+    /// None: nobody's any more.
+    pub by: Option<Session>,
+    pub is: Is,
     /// None: the key was removed.
     pub value: Option<i64>,
+    pub at: i64,
+    pub durable: i64,
     /// Sessions whose snapshots do not show it.
     pub hidden: BTreeSet<Session>,
+    /// So many of one transaction that follow each other: only the last can be seen.
+    pub count: u32,
+    /// Another's above it was taken away, so that it does not follow the next one.
+    pub gap: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Transaction {
-    /// Whether it is under snapshot isolation; else it reads what is committed.
-    pub is_snapshot: bool,
-    pub has_snapshot: bool,
-    /// 0: it reads the latest.
-    pub reads_at: i64,
-    pub prepared_at: Option<i64>,
-    /// An operation failed: what was changed can only be rolled back.
-    pub failed: bool,
-    pub ending: Option<Ending>,
-}
-
-/// What a call is about that ends or prepares a transaction, and has begun to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Ending {
-    Commit { start: i64, durable: i64 },
-    RollBack,
-    Prepare { at: i64 },
-}
-
-/// What a search comes to.
+/// What a search finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
-    Value(Option<i64>),
-    Prepared,
+    Value(i64),
+    Nothing,
+    Undecided,
+}
+
+/// What a call has done so far that takes several steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Stage {
+    #[default]
+    Before,
+    /// It took a snapshot, or found its timestamps right.
+    Begun,
+    /// It found that it may change a key, or rolls back, or removes a range.
+    Doing,
+}
+
+/// A session, and its transaction.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Client {
+    pub is_open: bool,
+    /// It reads what is committed; else it is under snapshot isolation.
+    pub reads_committed: bool,
+    /// A call failed: what was changed can only be rolled back.
+    pub failed: bool,
+    /// 0: the latest.
+    pub reads_at: i64,
+    pub has_snapshot: bool,
+    /// 0: it is not prepared.
+    pub prepared_at: i64,
+    /// Changes in all, and the keys by their first and by their last changes.
+    pub changes: u32,
+    pub first: Vec<Key>,
+    pub last: Vec<Key>,
+    /// Tables whose cursors are on a record.
+    pub kept: BTreeSet<i64>,
+    pub stage: Stage,
+    /// Updates of a prepared transaction that were found; where a truncate goes on, and ends.
+    pub found: u32,
+    pub range: (i64, i64),
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Store {
     pub oldest: i64,
     pub stable: i64,
-    pub updates: BTreeMap<Key, Vec<Update>>,
-    pub transactions: BTreeMap<Session, Transaction>,
-    /// Cursors that are on a record, by session and table. They hold the snapshot of a transaction
-    /// that reads what is committed.
-    pub kept: BTreeSet<(Session, i64)>,
+    chains: BTreeMap<Key, Vec<Update>>,
+    clients: BTreeMap<Session, Client>,
 }
 
-impl Update {
-    fn is_by(&self, session: Session) -> bool {
-        [Writer::Running(session), Writer::Prepared(session)].contains(&self.writer)
+impl Client {
+    pub fn fail(mut self) -> Client {
+        self.failed |= self.is_open;
+        self
+    }
+
+    pub fn change(&mut self, key: Key, repeats: bool) {
+        self.changes += 1;
+        if !repeats {
+            self.first.push(key);
+        }
+        self.last.retain(|other| *other != key);
+        self.last.push(key);
+    }
+
+    pub fn end(self) -> Client {
+        Client { kept: self.kept, ..Client::default() }
     }
 }
 
 impl Store {
-    pub fn changed(&self, session: Session) -> Vec<Key> {
-        let has = |updates: &[Update]| updates.iter().any(|update| update.is_by(session));
-        self.updates.iter().filter(|(_, updates)| has(updates)).map(|(key, _)| *key).collect()
+    pub fn client(&self, session: Session) -> Client {
+        self.clients.get(&session).cloned().unwrap_or_default()
     }
 
-    fn is_visible(&self, update: &Update, session: Session) -> bool {
-        let reads_at = self.transactions.get(&session).map_or(0, |own| own.reads_at);
-        let in_time = reads_at == 0 || update.start <= reads_at;
-        match update.writer {
-            Writer::Running(other) => other == session,
-            _ => !update.hidden.contains(&session) && in_time,
+    pub fn set(&mut self, session: Session, client: Client) {
+        match client == Client::default() {
+            true => drop(self.clients.remove(&session)),
+            false => drop(self.clients.insert(session, client)),
         }
     }
 
-    pub fn read(&self, session: Session, key: Key) -> Seen {
-        let mut updates = self.updates.get(&key).into_iter().flatten();
-        match updates.find(|update| self.is_visible(update, session)) {
-            Some(Update { writer: Writer::Prepared(_), .. }) => Seen::Prepared,
-            seen => Seen::Value(seen.and_then(|update| update.value)),
+    pub fn others(&self, session: Session) -> impl Iterator<Item = &Client> {
+        self.clients.iter().filter(move |(other, _)| **other != session).map(|(_, of)| of)
+    }
+
+    /// Nothing that is read from here on is older, but by this session.
+    pub fn floor(&self, but: Option<Session>) -> i64 {
+        let read =
+            self.clients.iter().filter(|(session, of)| of.reads_at > 0 && but != Some(**session));
+        read.map(|(_, of)| of.reads_at).chain([self.oldest]).min().unwrap_or(0)
+    }
+
+    fn sees(update: &Update, session: Session, reads_at: i64) -> bool {
+        let in_time = reads_at == 0 || update.at <= reads_at;
+        update.by == Some(session)
+            || update.is != Is::Running && !update.hidden.contains(&session) && in_time
+    }
+
+    fn chain(&self, key: Key) -> &[Update] {
+        self.chains.get(&key).map_or(&[], Vec::as_slice)
+    }
+
+    pub fn read(&self, key: Key, session: Session, reads_at: i64) -> Seen {
+        let sees = |update: &&Update| Store::sees(update, session, reads_at);
+        match self.chain(key).iter().find(sees) {
+            Some(Update { is: Is::Undecided, .. }) => Seen::Undecided,
+            Some(Update { value: Some(value), .. }) => Seen::Value(*value),
+            _ => Seen::Nothing,
         }
     }
 
-    /// Whether a change would be one of a key whose latest update the session does not see.
-    pub fn conflicts(&self, session: Session, key: Key) -> bool {
-        let checks = self.transactions.get(&session).is_some_and(|own| own.is_snapshot);
-        let latest = self.updates.get(&key).and_then(|updates| updates.first());
-        checks
+    /// The first key of a table from `low` up that is there, or may be.
+    pub fn up(&self, table: i64, low: i64, session: Session, reads_at: i64) -> Option<(i64, Seen)> {
+        let keys = self.chains.range((table, low)..=(table, i64::MAX));
+        self.first(keys.map(|(key, _)| *key), session, reads_at)
+    }
+
+    /// The same from `high` down.
+    pub fn down(
+        &self,
+        table: i64,
+        high: i64,
+        session: Session,
+        reads_at: i64,
+    ) -> Option<(i64, Seen)> {
+        let keys = self.chains.range((table, i64::MIN)..=(table, high));
+        self.first(keys.rev().map(|(key, _)| *key), session, reads_at)
+    }
+
+    fn first(
+        &self,
+        keys: impl Iterator<Item = Key>,
+        session: Session,
+        reads_at: i64,
+    ) -> Option<(i64, Seen)> {
+        let mut seen = keys.map(|key| (key.1, self.read(key, session, reads_at)));
+        seen.find(|(_, seen)| *seen != Seen::Nothing)
+    }
+
+    pub fn is_undecided(&self, key: Key) -> bool {
+        self.chain(key).iter().any(|update| update.is == Is::Undecided)
+    }
+
+    /// Whether others changed the key since the snapshot.
+    pub fn conflicts(&self, key: Key, session: Session, client: &Client) -> bool {
+        let latest = self.chain(key).first();
+        !client.reads_committed
             && latest.is_some_and(|latest| {
-                !self.is_visible(latest, session) || matches!(latest.writer, Writer::Prepared(_))
+                latest.is == Is::Undecided || !Store::sees(latest, session, client.reads_at)
             })
     }
 
-    pub fn write(&mut self, session: Session, key: Key, value: Option<i64>) {
-        let updates = self.updates.entry(key).or_default();
-        // Nobody tells an earlier one of the same transaction from this one.
-        if updates.first().is_some_and(|latest| latest.is_by(session)) {
-            updates.remove(0);
-        }
-        let (writer, hidden) = (Writer::Running(session), BTreeSet::new());
-        updates.insert(0, Update { writer, start: 0, durable: 0, value, hidden });
+    /// Whether the latest update is the session's own, so that another one follows it.
+    pub fn repeats(&self, key: Key, session: Session) -> bool {
+        self.chain(key).first().is_some_and(|latest| latest.by == Some(session) && !latest.gap)
     }
 
-    pub fn take_snapshot(&mut self, session: Session) {
-        if let Some(own) = self.transactions.get_mut(&session) {
-            own.has_snapshot = true;
+    pub fn write(&mut self, key: Key, session: Session, value: Option<i64>) {
+        let repeats = self.repeats(key, session);
+        let chain = self.chains.entry(key).or_default();
+        if repeats {
+            (chain[0].value, chain[0].count) = (value, chain[0].count + 1);
+            return;
         }
-        self.forget_hidden(session);
+        let (by, is, hidden) = (Some(session), Is::Running, BTreeSet::new());
+        let update = Update { by, is, value, at: 0, durable: 0, hidden, count: 1, gap: false };
+        chain.insert(0, update);
     }
 
-    pub fn release_snapshot(&mut self, session: Session) {
-        if let Some(own) = self.transactions.get_mut(&session) {
-            own.has_snapshot = false;
+    /// All updates of a session are taken away; of a prepared one, those that are found: from the
+    /// top of the chain to the first one of another's.
+    pub fn undo(&mut self, key: Key, session: Session, is_prepared: bool) {
+        let Some(chain) = self.chains.get_mut(&key) else { return };
+        let mut at = 0;
+        while at < chain.len() {
+            if chain[at].by != Some(session) {
+                if is_prepared {
+                    break;
+                }
+                at += 1;
+                continue;
+            }
+            chain.remove(at);
+            if let Some(below) = chain.get_mut(at) {
+                below.gap |= below.is == Is::Running;
+            }
         }
-        self.forget_hidden(session);
-        self.prune();
+        if chain.is_empty() {
+            self.chains.remove(&key);
+        }
     }
 
-    fn forget_hidden(&mut self, session: Session) {
-        for update in self.updates.values_mut().flatten() {
+    fn top(chain: &mut [Update], session: Session) -> impl Iterator<Item = &mut Update> {
+        chain.iter_mut().take_while(move |update| update.by == Some(session))
+    }
+
+    /// How many updates of a prepared transaction are found.
+    pub fn found(&self, key: Key, session: Session) -> u32 {
+        let own = |update: &&Update| update.by == Some(session);
+        self.chain(key).iter().take_while(own).map(|update| update.count).sum()
+    }
+
+    /// Those that are found are committed.
+    pub fn decide(&mut self, key: Key, session: Session, at: i64, durable: i64) {
+        let chain = self.chains.get_mut(&key).map_or(&mut [][..], Vec::as_mut_slice);
+        for update in Store::top(chain, session) {
+            (update.is, update.at, update.durable) = (Is::Committed, at, durable);
+        }
+    }
+
+    /// All that a session changed is others' to see, but not in snapshots that were taken.
+    pub fn publish(&mut self, session: Session, is: Is, at: i64, durable: i64) {
+        let holders =
+            self.clients.iter().filter(|(other, of)| of.has_snapshot && **other != session);
+        let holders: BTreeSet<Session> = holders.map(|(other, _)| *other).collect();
+        for update in self.chains.values_mut().flatten() {
+            update.hidden.remove(&session);
+            if update.by == Some(session) {
+                let by = (is == Is::Undecided).then_some(session);
+                let count = if by.is_some() { update.count } else { 0 };
+                let (hidden, value) = (holders.clone(), update.value);
+                *update = Update { by, is, value, at, durable, hidden, count, gap: false };
+            }
+        }
+        self.tidy(self.floor(Some(session)));
+    }
+
+    /// What a session still has is nobody's.
+    pub fn leave(&mut self, session: Session) {
+        for update in self.chains.values_mut().flatten() {
+            update.hidden.remove(&session);
+            if update.by == Some(session) {
+                (update.by, update.count, update.gap) = (None, 0, false);
+            }
+        }
+        self.tidy(self.floor(Some(session)));
+    }
+
+    /// The session has no snapshot from here on.
+    pub fn forget(&mut self, session: Session) {
+        for update in self.chains.values_mut().flatten() {
             update.hidden.remove(&session);
         }
-    }
-
-    /// All that a session changed becomes another's to see, but for snapshots that were taken.
-    pub fn publish(&mut self, session: Session, writer: Writer, start: i64, durable: i64) {
-        let holds = |(other, own): (&Session, &Transaction)| {
-            (own.has_snapshot && *other != session).then_some(*other)
-        };
-        let hidden: BTreeSet<Session> = self.transactions.iter().filter_map(holds).collect();
-        for update in self.updates.values_mut().flatten() {
-            if update.writer == Writer::Running(session) {
-                *update = Update { writer, start, durable, hidden: hidden.clone(), ..*update };
-            }
-        }
-    }
-
-    /// One key that a prepared transaction changed is committed.
-    pub fn resolve(&mut self, session: Session, key: Key, start: i64, durable: i64) {
-        for update in self.updates.get_mut(&key).into_iter().flatten() {
-            if update.writer == Writer::Prepared(session) {
-                (update.writer, update.start, update.durable) = (Writer::Committed, start, durable);
-            }
-        }
-    }
-
-    /// One key that a transaction changed is as it was.
-    pub fn undo(&mut self, session: Session, key: Key) {
-        if let Some(updates) = self.updates.get_mut(&key) {
-            updates.retain(|update| !update.is_by(session));
-        }
+        self.tidy(self.floor(None));
     }
 
     pub fn roll_back_to_stable(&mut self) {
         let stable = self.stable;
-        let stays = |update: &Update| update.start == 0 || update.durable <= stable;
-        self.updates.values_mut().for_each(|updates| updates.retain(stays));
-        self.prune();
+        self.chains.values_mut().for_each(|chain| chain.retain(|update| update.durable <= stable));
+        self.tidy(self.floor(None));
     }
 
-    pub fn end(&mut self, session: Session) {
-        self.transactions.remove(&session);
-        self.release_snapshot(session);
-    }
-
-    /// Forgets what no transaction sees, of those that run and those that begin later.
-    pub fn prune(&mut self) {
-        let readers = self.transactions.values().map(|own| own.reads_at).filter(|at| *at > 0);
-        let earliest = readers.min().unwrap_or(i64::MAX).min(self.oldest);
-        let stable = self.stable;
+    /// What everybody sees hides what is below it, and its age does not matter.
+    pub fn tidy(&mut self, floor: i64) {
         let is_settled = |update: &Update| {
-            update.writer == Writer::Committed
+            update.is == Is::Committed
+                && update.by.is_none()
                 && update.hidden.is_empty()
-                && (update.start == 0 || update.start <= earliest && update.durable <= stable)
+                && update.durable <= floor
         };
-        self.updates.retain(|_, updates| {
-            if let Some(at) = updates.iter().position(is_settled) {
-                updates.truncate(at + 1);
-                match updates[at].value {
-                    Some(_) => (updates[at].start, updates[at].durable) = (0, 0),
-                    None => drop(updates.pop()),
+        self.chains.retain(|_, chain| {
+            if let Some(at) = chain.iter().position(is_settled) {
+                chain.truncate(at + 1);
+                match chain[at].value {
+                    Some(_) => (chain[at].at, chain[at].durable) = (0, 0),
+                    None => drop(chain.pop()),
                 }
             }
-            !updates.is_empty()
+            !chain.is_empty()
         });
+    }
+
+    /// Bytes on the heap, about.
+    pub fn weight(&self) -> usize {
+        self.chains.values().map(|chain| 64 + 96 * chain.len()).sum::<usize>()
+            + 240 * self.clients.len()
     }
 }
