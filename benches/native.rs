@@ -77,7 +77,7 @@ fn rate(source: &Path, library: &Path, harness: &Path, calls: u64) -> f64 {
         known: Default::default(),
         hang_max: Duration::from_secs(60),
         directory: directory.path().to_path_buf(),
-        trace: None,
+        keep: None,
         stop: Default::default(),
         wanted: None,
         leave_after: None,

@@ -175,7 +175,7 @@ fn main() {
         known: Default::default(),
         hang_max: Duration::from_secs(60),
         directory: folder.path().join("findings"),
-        trace: None,
+        keep: None,
         stop: Default::default(),
         wanted: None,
         leave_after: None,

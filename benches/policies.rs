@@ -152,7 +152,7 @@ impl Bench {
             known: Default::default(),
             hang_max: Duration::from_secs(10),
             directory: self.scratch.path().join("findings"),
-            trace: None,
+            keep: None,
             stop: Default::default(),
             wanted: None,
             leave_after: None,

@@ -214,10 +214,20 @@ fn simulated(random: &mut Random) -> Vec<(u32, Json, Json, u64, u64)> {
 
 #[test]
 fn the_model_of_wiredtiger_says_what_its_specification_does() {
+    agree_on(crate::how_many(20_000));
+}
+
+#[test]
+#[ignore = "five times as many, two minutes: make test-long"]
+fn the_model_of_wiredtiger_says_what_its_specification_does_of_many() {
+    agree_on(100_000);
+}
+
+fn agree_on(count: usize) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("targets/specifications/WiredTiger.tla");
     let specified = Specified::load(&path, "").expect("WiredTiger.tla");
     let (limits, mut random, mut shares) = (Limits::default(), Random::new(5), Shares::default());
-    for _ in 0..crate::how_many(100_000) {
+    for _ in 0..count {
         let history = simulated(&mut random);
         let (mut of_model, mut of_specification) = (Journal::default(), Journal::default());
         for (client, call, answer, start, end) in &history {

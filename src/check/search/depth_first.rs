@@ -80,9 +80,12 @@ struct Stop<S> {
     places: Vec<ThreadPosition>,
     /// None where it takes too much room: it is made again if the search comes back.
     state: Option<S>,
-    /// Thread and step, and which of the states it allows, the best last.
-    left: Vec<(usize, usize, usize)>,
+    /// The best last.
+    left: Vec<Choice>,
 }
+
+/// Thread and step, and which of the states that it allows; all, where that was not looked at yet.
+type Choice = (usize, usize, Option<usize>);
 
 /// The configurations that led to the last.
 struct Way<S> {
@@ -108,12 +111,12 @@ impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
             if self.is_over(&last.places) && self.may_end(&mut way) {
                 return Ok(way.stops.into_iter().skip(1).map(|stop| stop.taken).collect());
             }
-            let Some((thread, step, choice)) = way.stops.last_mut().and_then(|of| of.left.pop())
-            else {
+            let Some(choice) = way.stops.last_mut().and_then(|of| of.left.pop()) else {
                 let state = way.stops.pop().and_then(|stop| stop.state);
                 way.bytes -= state.map_or(0, |state| self.bytes(&state));
                 continue;
             };
+            let Some((state, choice)) = self.chosen(&mut way, choice) else { continue };
             tries -= 1;
             if tries == 0 {
                 return Err(NoOrder::TooLate);
@@ -121,13 +124,33 @@ impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
             if tries.is_multiple_of(TRIES_BETWEEN_LOOKS) {
                 self.limits.go_on().map_err(NoOrder::Stopped)?;
             }
-            let (places, taken) = self.after(&way, (thread, step, choice));
-            let state = self.next(self.state(&mut way), taken);
+            let (places, taken) = self.after(&way, choice);
             if seen.insert(fingerprint(&places, &state)) {
                 self.go_to(&mut way, places, (state, taken));
             }
         }
         Err(NoOrder::Missed)
+    }
+
+    /// The state after a choice; of several, the others are left for later.
+    fn chosen(
+        &self,
+        way: &mut Way<M::State>,
+        (thread, step, choice): Choice,
+    ) -> Option<(M::State, (usize, usize, usize))> {
+        let at = way.stops.last()?.places[thread].index as usize;
+        let (mut next, operation) = (Vec::new(), &self.threads[thread][at].steps[step].operation);
+        self.object.step(self.state(way), operation, &mut next);
+        let choice = match choice {
+            Some(choice) => choice,
+            None => {
+                let last = next.len().checked_sub(1)?;
+                let others = (0..last).map(|other| (thread, step, Some(other)));
+                way.stops.last_mut()?.left.extend(others);
+                last
+            }
+        };
+        Some((next.swap_remove(choice), (thread, step, choice)))
     }
 
     /// Goes on to a configuration. Where the states are too many, the older half goes.
@@ -211,7 +234,7 @@ impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
     }
 
     /// What can be tried from a configuration, the best last.
-    fn look(&self, places: &[ThreadPosition], state: &M::State) -> Vec<(usize, usize, usize)> {
+    fn look(&self, places: &[ThreadPosition], state: &M::State) -> Vec<Choice> {
         let open = || {
             let each = self.threads.iter().zip(places).enumerate();
             each.filter_map(|(at, (thread, place))| {
@@ -230,13 +253,15 @@ impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
                 if done.contains(at) || step.before.as_ref().is_some_and(must_come) {
                     continue;
                 }
-                next.clear();
-                self.object.step(state, &step.operation, &mut next);
-                if self.object.reads(&step.operation) && !next.is_empty() {
-                    return vec![(thread, at, 0)];
+                if self.object.reads(&step.operation) {
+                    next.clear();
+                    self.object.step(state, &step.operation, &mut next);
+                    match next.len() {
+                        0 => continue,
+                        _ => return vec![(thread, at, Some(0))],
+                    }
                 }
-                let rank = self.rank(operation, due, step.takes);
-                left.extend((0..next.len()).map(|choice| (rank, (thread, at, choice))));
+                left.push((self.rank(operation, due, step.takes), (thread, at, None)));
             }
         }
         left.sort_by_key(|(rank, _)| std::cmp::Reverse(*rank));
@@ -257,11 +282,8 @@ impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
     }
 }
 
-fn fingerprint<S: Hash>(places: &[ThreadPosition], state: &S) -> u128 {
-    let half = |salt: u64| {
-        let mut hasher = std::hash::DefaultHasher::new();
-        (salt, places, state).hash(&mut hasher);
-        u128::from(hasher.finish())
-    };
-    half(1) << 64 | half(2)
+fn fingerprint<S: Hash>(places: &[ThreadPosition], state: &S) -> u64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    (places, state).hash(&mut hasher);
+    hasher.finish()
 }

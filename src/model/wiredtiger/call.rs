@@ -114,7 +114,7 @@ impl Call {
     pub fn has_steps(&self) -> bool {
         !matches!(
             self.method,
-            Method::Begin { .. }
+            Method::Begin { is_snapshot: false }
                 | Method::Reset
                 | Method::SetOldest
                 | Method::SetStable

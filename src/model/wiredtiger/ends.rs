@@ -1,9 +1,14 @@
 //! How transactions end: committed, prepared, or rolled back. A prepared one, and one that is
 //! rolled back, does so key by key.
 
+use smallvec::SmallVec;
+
 use super::call::Method;
-use super::store::{Client, Is, Key, Stage};
+use super::store::{Client, Is, Key, Session, Stage};
 use super::{Answer, EINVAL, OK, Step, Stores};
+
+/// So many snapshots may be being taken at once.
+const LOOKING_MAX: usize = 16;
 
 impl Step {
     /// What was changed before a failure can only be rolled back.
@@ -56,14 +61,31 @@ impl Step {
     }
 
     /// Others see all of it from here on.
-    fn publish(mut self) -> Stores {
+    fn publish(self) -> Stores {
         if !self.answers(OK) {
             return Stores::new();
         }
         let at = if self.method == Method::Commit { 0 } else { self.answer.at };
-        self.store.publish(self.session, Is::Committed, at, at);
         let me = self.me.clone().end();
-        self.with(me)
+        self.published((Is::Committed, at, at), &me)
+    }
+
+    /// Each snapshot that is being taken has it, or has not.
+    fn published(self, how: (Is, i64, i64), me: &Client) -> Stores {
+        let looking = self.store.looking(self.session);
+        // It may be so, but cannot be followed: the check then ends undecided.
+        assert!(looking.len() <= LOOKING_MAX, "too many transactions begin at once");
+        let published = |seen: &[Session]| {
+            let mut store = self.store.clone();
+            store.publish(self.session, how, seen);
+            store.set_apart(self.session, me.clone());
+            store
+        };
+        let subset = |number: usize| -> Vec<Session> {
+            let chosen = |(at, _): &(usize, &Session)| number >> at & 1 == 1;
+            looking.iter().enumerate().filter(chosen).map(|(_, session)| *session).collect()
+        };
+        (0..1 << looking.len()).map(|number| published(&subset(number))).collect()
     }
 
     fn next(&self) -> Option<Key> {
@@ -144,8 +166,8 @@ impl Step {
         let stays = is_prepared && is_last && self.me.found != self.me.changes;
         let me = match stays {
             true => Client {
-                first: Vec::new(),
-                last: Vec::new(),
+                first: SmallVec::new(),
+                last: SmallVec::new(),
                 failed: true,
                 stage: Stage::Before,
                 found: 0,
@@ -157,16 +179,16 @@ impl Step {
             return Stores::new();
         }
         self.store.leave(self.session);
-        self.with(me)
+        self.store.set_apart(self.session, me);
+        vec![self.store]
     }
 
     /// The oldest timestamp is looked at before others see what is prepared.
-    pub fn prepare(mut self, is_done: bool) -> Stores {
+    pub fn prepare(self, is_done: bool) -> Stores {
         let at = self.answer.at;
         let is_wrong = self.cannot_end() || self.me.prepared_at > 0 || at < self.store.oldest;
         match (is_done, self.me.stage) {
             (true, Stage::Begun) => {
-                self.store.publish(self.session, Is::Undecided, at, 0);
                 let me = Client {
                     prepared_at: at,
                     has_snapshot: false,
@@ -174,7 +196,7 @@ impl Step {
                     stage: Stage::Before,
                     ..self.me.clone()
                 };
-                self.with(me)
+                self.published((Is::Undecided, at, 0), &me)
             }
             (true, _) if is_wrong => self.refused(),
             (false, Stage::Before) if !is_wrong && self.answers(OK) => {

@@ -9,11 +9,16 @@
 //!   step is.
 //! - `ends`: How transactions end: committed, prepared, or rolled back.
 //! - `reads`: What calls on keys and ranges of a table do.
+//! - `shared`: Parts of a store that many stores have in common, and small sets of sessions: a store
+//!   is copied for each step of a search, and what a step leaves as it is is not.
+//! - `shown`: A store as people read it: its timestamps, the updates of each key, and who runs.
 //! - `store`: What a WiredTiger database holds, and what its transactions see of that.
 
 mod call;
 mod ends;
 mod reads;
+mod shared;
+mod shown;
 mod store;
 
 use crate::core::contract::Model;
@@ -113,6 +118,10 @@ impl Model<Made> for WiredTiger {
         }
     }
 
+    fn describe_state(&self, store: &Store) -> String {
+        store.to_string()
+    }
+
     fn weight(&self, store: &Store) -> usize {
         store.weight()
     }
@@ -140,6 +149,7 @@ impl Step {
 
     fn made(self) -> Stores {
         match (self.method, self.part) {
+            (Method::Begin { is_snapshot: true }, Part::Step) => self.look(Stage::Before),
             (Method::Begin { is_snapshot }, _) => self.begin(is_snapshot),
             (Method::BeginAt, part) => self.begin_at(part == Part::Done),
             (Method::SetOldest | Method::SetStable, _) => self.set_global(),
@@ -204,11 +214,24 @@ impl Step {
         }
     }
 
+    /// It takes a snapshot while others write: that is no instant.
+    fn look(self, from: Stage) -> Stores {
+        let unread = self.store.writers(self.session);
+        let is_possible = !self.me.is_open && self.me.stage == from && self.answers(OK);
+        if !is_possible || unread.is_empty() {
+            return Stores::new();
+        }
+        let stage = Stage::Looking;
+        let me = Client { stage, has_snapshot: true, unread, ..self.me.clone() };
+        self.with(me)
+    }
+
     /// The timestamp is looked at before the snapshot is taken.
     fn begin_at(self, is_done: bool) -> Stores {
         let is_early = self.answer.at < self.store.oldest;
         match (is_done, self.me.stage) {
-            (true, Stage::Begun) => self.started(true),
+            (true, Stage::Begun | Stage::Looking) => self.started(true),
+            (false, Stage::Begun) => self.look(Stage::Begun),
             (true, _) if self.me.is_open || is_early => self.refused(),
             (false, Stage::Before) if !self.me.is_open && self.answers(OK) && !is_early => {
                 let reads_at = self.answer.at;
@@ -236,7 +259,8 @@ impl Step {
 
     /// No other transaction is open. A prepared one of its own does not hinder it.
     fn roll_back_to_stable(mut self) -> Stores {
-        if self.store.others(self.session).any(|other| other.is_open) {
+        let runs = |other: &Client| other.is_open || other.stage != Stage::Before;
+        if self.store.others(self.session).any(runs) {
             return Stores::new();
         }
         let is_wrong = self.store.stable == 0 || self.me.changes > 0 && self.me.prepared_at == 0;

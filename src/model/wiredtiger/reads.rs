@@ -2,6 +2,7 @@
 //! snapshot while a cursor is kept; it may take one before the key that it is about changes.
 
 use super::call::Method;
+use super::shared::Sessions;
 use super::store::{Client, Key, Seen, Stage};
 use super::{DUPLICATE_KEY, NOTFOUND, OK, PREPARE_CONFLICT, ROLLBACK, Step, Stores};
 
@@ -35,7 +36,7 @@ impl Step {
         if self.me.reads_committed {
             self.me.has_snapshot = !self.me.kept.is_empty();
         }
-        self.me.stage = Stage::Before;
+        (self.me.stage, self.me.unread) = (Stage::Before, Sessions::default());
         let (me, session) = (self.me.clone(), self.session);
         self.store.set(session, me);
         if had_snapshot && !self.me.has_snapshot {
@@ -46,10 +47,11 @@ impl Step {
 
     /// A snapshot of its own, where what is read may change though the snapshot does not.
     pub fn take_snapshot(mut self, key: Key) -> Stores {
+        let unread = self.store.writers(self.session);
         let is_possible = self.me.reads_committed
             && self.me.stage == Stage::Before
             && self.me.prepared_at == 0
-            && self.store.is_undecided(key);
+            && (!unread.is_empty() || self.store.is_undecided(key));
         if !is_possible {
             return Stores::new();
         }
@@ -57,7 +59,7 @@ impl Step {
         if self.me.has_snapshot {
             return Stores::new();
         }
-        let me = Client { has_snapshot: true, stage: Stage::Begun, ..self.me.clone() };
+        let me = Client { has_snapshot: true, stage: Stage::Begun, unread, ..self.me.clone() };
         self.with(me)
     }
 
@@ -99,7 +101,8 @@ impl Step {
             && self.answers(OK);
         self.leave(key.0);
         if is_possible && self.code(key) == OK {
-            let me = Client { has_snapshot: true, stage: Stage::Doing, ..self.me.clone() };
+            let unread = Sessions::default();
+            let me = Client { has_snapshot: true, stage: Stage::Doing, unread, ..self.me.clone() };
             stores.extend(self.with(me));
         }
         stores
@@ -163,7 +166,8 @@ impl Step {
             return Stores::new();
         }
         if self.me.reads_committed && !self.me.has_snapshot {
-            let me = Client { has_snapshot: true, stage: Stage::Begun, ..self.me.clone() };
+            let unread = self.store.writers(self.session);
+            let me = Client { has_snapshot: true, stage: Stage::Begun, unread, ..self.me.clone() };
             return self.with(me);
         }
         let (Ok(Some(from)), Ok(Some(to))) = self.bounds(table, first, last) else {
@@ -173,7 +177,8 @@ impl Step {
             return Stores::new();
         }
         self.remove((table, from));
-        let me = Client { stage: Stage::Doing, range: (from + 1, to), ..self.me.clone() };
+        let (unread, range) = (Sessions::default(), (from + 1, to));
+        let me = Client { stage: Stage::Doing, range, unread, ..self.me.clone() };
         self.with(me)
     }
 

@@ -6,6 +6,11 @@
 //! any more go.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::shared::{Sessions, Shared};
 
 /// A table and a key.
 pub type Key = (i64, i64);
@@ -32,7 +37,7 @@ pub struct Update {
     pub at: i64,
     pub durable: i64,
     /// Sessions whose snapshots do not show it.
-    pub hidden: BTreeSet<Session>,
+    pub hidden: Sessions,
     /// So many of one transaction that follow each other: only the last can be seen.
     pub count: u32,
     /// Another's above it was taken away, so that it does not follow the next one.
@@ -56,6 +61,8 @@ pub enum Stage {
     Begun,
     /// It found that it may change a key, or rolls back, or removes a range.
     Doing,
+    /// It takes the snapshot of a transaction that begins.
+    Looking,
 }
 
 /// A session, and its transaction.
@@ -73,11 +80,15 @@ pub struct Client {
     pub prepared_at: i64,
     /// Changes in all, and the keys by their first and by their last changes.
     pub changes: u32,
-    pub first: Vec<Key>,
-    pub last: Vec<Key>,
+    pub first: SmallVec<[Key; 2]>,
+    pub last: SmallVec<[Key; 2]>,
     /// Tables whose cursors are on a record.
     pub kept: BTreeSet<i64>,
     pub stage: Stage,
+    /// A snapshot is taken by reading who runs, one session after the other: it may have what was
+    /// committed before its session was read, and not what was committed before that elsewhere.
+    /// These are the sessions of which that is open, until the call goes on.
+    pub unread: Sessions,
     /// Updates of a prepared transaction that were found; where a truncate goes on, and ends.
     pub found: u32,
     pub range: (i64, i64),
@@ -87,8 +98,9 @@ pub struct Client {
 pub struct Store {
     pub oldest: i64,
     pub stable: i64,
-    chains: BTreeMap<Key, Vec<Update>>,
-    clients: BTreeMap<Session, Client>,
+    /// None is empty.
+    chains: Arc<BTreeMap<Key, Shared<Vec<Update>>>>,
+    clients: Arc<BTreeMap<Session, Shared<Client>>>,
 }
 
 impl Client {
@@ -113,35 +125,64 @@ impl Client {
 
 impl Store {
     pub fn client(&self, session: Session) -> Client {
-        self.clients.get(&session).cloned().unwrap_or_default()
+        self.clients.get(&session).map(|of| of.get().clone()).unwrap_or_default()
     }
 
     pub fn set(&mut self, session: Session, client: Client) {
         match client == Client::default() {
-            true => drop(self.clients.remove(&session)),
-            false => drop(self.clients.insert(session, client)),
+            true => drop(Arc::make_mut(&mut self.clients).remove(&session)),
+            false => drop(Arc::make_mut(&mut self.clients).insert(session, Shared::new(client))),
         }
     }
 
+    /// The same, of a session that no longer runs as a writer: a snapshot that is being taken has
+    /// what it did, or has not.
+    pub fn set_apart(&mut self, session: Session, client: Client) {
+        for other in self.looking(session) {
+            let mut looks = self.client(other);
+            looks.unread.remove(session);
+            self.set(other, looks);
+        }
+        self.set(session, client);
+    }
+
+    /// The other sessions that changed something, and are not prepared.
+    pub fn writers(&self, session: Session) -> Sessions {
+        let mut writers = Sessions::default();
+        for (other, of) in self.clients.iter().filter(|(other, _)| **other != session) {
+            let of = of.get();
+            if of.is_open && of.changes > 0 && of.prepared_at == 0 {
+                writers.insert(*other);
+            }
+        }
+        writers
+    }
+
+    /// Those who take a snapshot, and may have read this session or not.
+    pub fn looking(&self, session: Session) -> Vec<Session> {
+        let looks = |of: &Client| of.unread.contains(session);
+        self.clients.iter().filter(|(_, of)| looks(of.get())).map(|(other, _)| *other).collect()
+    }
+
     pub fn others(&self, session: Session) -> impl Iterator<Item = &Client> {
-        self.clients.iter().filter(move |(other, _)| **other != session).map(|(_, of)| of)
+        self.clients.iter().filter(move |(other, _)| **other != session).map(|(_, of)| of.get())
     }
 
     /// Nothing that is read from here on is older, but by this session.
     pub fn floor(&self, but: Option<Session>) -> i64 {
-        let read =
-            self.clients.iter().filter(|(session, of)| of.reads_at > 0 && but != Some(**session));
-        read.map(|(_, of)| of.reads_at).chain([self.oldest]).min().unwrap_or(0)
+        let others = self.clients.iter().filter(|(session, _)| but != Some(**session));
+        let read = others.map(|(_, of)| of.get().reads_at).filter(|at| *at > 0);
+        read.chain([self.oldest]).min().unwrap_or(0)
     }
 
     fn sees(update: &Update, session: Session, reads_at: i64) -> bool {
         let in_time = reads_at == 0 || update.at <= reads_at;
         update.by == Some(session)
-            || update.is != Is::Running && !update.hidden.contains(&session) && in_time
+            || update.is != Is::Running && !update.hidden.contains(session) && in_time
     }
 
     fn chain(&self, key: Key) -> &[Update] {
-        self.chains.get(&key).map_or(&[], Vec::as_slice)
+        self.chains.get(&key).map_or(&[], |chain| chain.get())
     }
 
     pub fn read(&self, key: Key, session: Session, reads_at: i64) -> Seen {
@@ -199,98 +240,132 @@ impl Store {
         self.chain(key).first().is_some_and(|latest| latest.by == Some(session) && !latest.gap)
     }
 
-    pub fn write(&mut self, key: Key, session: Session, value: Option<i64>) {
-        let repeats = self.repeats(key, session);
-        let chain = self.chains.entry(key).or_default();
-        if repeats {
-            (chain[0].value, chain[0].count) = (value, chain[0].count + 1);
-            return;
-        }
-        let (by, is, hidden) = (Some(session), Is::Running, BTreeSet::new());
-        let update = Update { by, is, value, at: 0, durable: 0, hidden, count: 1, gap: false };
-        chain.insert(0, update);
-    }
-
-    /// All updates of a session are taken away; of a prepared one, those that are found: from the
-    /// top of the chain to the first one of another's.
-    pub fn undo(&mut self, key: Key, session: Session, is_prepared: bool) {
-        let Some(chain) = self.chains.get_mut(&key) else { return };
-        let mut at = 0;
-        while at < chain.len() {
-            if chain[at].by != Some(session) {
-                if is_prepared {
-                    break;
-                }
-                at += 1;
-                continue;
-            }
-            chain.remove(at);
-            if let Some(below) = chain.get_mut(at) {
-                below.gap |= below.is == Is::Running;
-            }
-        }
-        if chain.is_empty() {
-            self.chains.remove(&key);
-        }
-    }
-
-    fn top(chain: &mut [Update], session: Session) -> impl Iterator<Item = &mut Update> {
-        chain.iter_mut().take_while(move |update| update.by == Some(session))
-    }
-
     /// How many updates of a prepared transaction are found.
     pub fn found(&self, key: Key, session: Session) -> u32 {
         let own = |update: &&Update| update.by == Some(session);
         self.chain(key).iter().take_while(own).map(|update| update.count).sum()
     }
 
-    /// Those that are found are committed.
-    pub fn decide(&mut self, key: Key, session: Session, at: i64, durable: i64) {
-        let chain = self.chains.get_mut(&key).map_or(&mut [][..], Vec::as_mut_slice);
-        for update in Store::top(chain, session) {
-            (update.is, update.at, update.durable) = (Is::Committed, at, durable);
+    fn edit(&mut self, key: Key, edit: impl FnOnce(&mut Vec<Update>)) {
+        let mut chain = self.chain(key).to_vec();
+        edit(&mut chain);
+        match chain.is_empty() {
+            true => drop(Arc::make_mut(&mut self.chains).remove(&key)),
+            false => drop(Arc::make_mut(&mut self.chains).insert(key, Shared::new(chain))),
         }
     }
 
-    /// All that a session changed is others' to see, but not in snapshots that were taken.
-    pub fn publish(&mut self, session: Session, is: Is, at: i64, durable: i64) {
-        let holders =
-            self.clients.iter().filter(|(other, of)| of.has_snapshot && **other != session);
-        let holders: BTreeSet<Session> = holders.map(|(other, _)| *other).collect();
-        for update in self.chains.values_mut().flatten() {
-            update.hidden.remove(&session);
-            if update.by == Some(session) {
-                let by = (is == Is::Undecided).then_some(session);
-                let count = if by.is_some() { update.count } else { 0 };
-                let (hidden, value) = (holders.clone(), update.value);
-                *update = Update { by, is, value, at, durable, hidden, count, gap: false };
+    /// Edits the chains that have an update of this kind.
+    fn edit_where(&mut self, concerns: impl Fn(&Update) -> bool, edit: impl Fn(&mut Vec<Update>)) {
+        let has_one = |(_, chain): &(&Key, &Shared<Vec<Update>>)| chain.get().iter().any(&concerns);
+        let keys: SmallVec<[Key; 8]> =
+            self.chains.iter().filter(has_one).map(|(key, _)| *key).collect();
+        keys.into_iter().for_each(|key| self.edit(key, &edit));
+    }
+
+    pub fn write(&mut self, key: Key, session: Session, value: Option<i64>) {
+        let repeats = self.repeats(key, session);
+        self.edit(key, |chain| {
+            if repeats {
+                (chain[0].value, chain[0].count) = (value, chain[0].count + 1);
+                return;
+            }
+            let (by, is, hidden) = (Some(session), Is::Running, Sessions::default());
+            let update = Update { by, is, value, at: 0, durable: 0, hidden, count: 1, gap: false };
+            chain.insert(0, update);
+        });
+    }
+
+    /// All updates of a session are taken away; of a prepared one, those that are found: from the
+    /// top of the chain to the first one of another's.
+    pub fn undo(&mut self, key: Key, session: Session, is_prepared: bool) {
+        self.edit(key, |chain| {
+            let mut at = 0;
+            while at < chain.len() {
+                if chain[at].by != Some(session) {
+                    if is_prepared {
+                        break;
+                    }
+                    at += 1;
+                    continue;
+                }
+                chain.remove(at);
+                if let Some(below) = chain.get_mut(at) {
+                    below.gap |= below.is == Is::Running;
+                }
+            }
+        });
+    }
+
+    /// Those that are found are committed.
+    pub fn decide(&mut self, key: Key, session: Session, at: i64, durable: i64) {
+        self.edit(key, |chain| {
+            for update in chain.iter_mut().take_while(|update| update.by == Some(session)) {
+                (update.is, update.at, update.durable) = (Is::Committed, at, durable);
+            }
+        });
+    }
+
+    /// All that a session changed is others' to see, but not in snapshots that were taken. Those of
+    /// `seen` have not read it yet.
+    pub fn publish(
+        &mut self,
+        session: Session,
+        (is, at, durable): (Is, i64, i64),
+        seen: &[Session],
+    ) {
+        let mut holders = Sessions::default();
+        for (other, of) in self.clients.iter() {
+            if of.get().has_snapshot && *other != session && !seen.contains(other) {
+                holders.insert(*other);
             }
         }
+        self.forget_hidden(session);
+        self.edit_where(
+            |update| update.by == Some(session),
+            |chain| {
+                for update in chain.iter_mut().filter(|update| update.by == Some(session)) {
+                    let by = (is == Is::Undecided).then_some(session);
+                    let count = if by.is_some() { update.count } else { 0 };
+                    let (hidden, value) = (holders.clone(), update.value);
+                    *update = Update { by, is, value, at, durable, hidden, count, gap: false };
+                }
+            },
+        );
         self.tidy(self.floor(Some(session)));
     }
 
     /// What a session still has is nobody's.
     pub fn leave(&mut self, session: Session) {
-        for update in self.chains.values_mut().flatten() {
-            update.hidden.remove(&session);
-            if update.by == Some(session) {
-                (update.by, update.count, update.gap) = (None, 0, false);
-            }
-        }
+        self.forget_hidden(session);
+        self.edit_where(
+            |update| update.by == Some(session),
+            |chain| {
+                for update in chain.iter_mut().filter(|update| update.by == Some(session)) {
+                    (update.by, update.count, update.gap) = (None, 0, false);
+                }
+            },
+        );
         self.tidy(self.floor(Some(session)));
+    }
+
+    fn forget_hidden(&mut self, session: Session) {
+        let remove = |chain: &mut Vec<Update>| {
+            chain.iter_mut().for_each(|update| update.hidden.remove(session));
+        };
+        self.edit_where(|update| update.hidden.contains(session), remove);
     }
 
     /// The session has no snapshot from here on.
     pub fn forget(&mut self, session: Session) {
-        for update in self.chains.values_mut().flatten() {
-            update.hidden.remove(&session);
-        }
+        self.forget_hidden(session);
         self.tidy(self.floor(None));
     }
 
     pub fn roll_back_to_stable(&mut self) {
         let stable = self.stable;
-        self.chains.values_mut().for_each(|chain| chain.retain(|update| update.durable <= stable));
+        let keep = |chain: &mut Vec<Update>| chain.retain(|update| update.durable <= stable);
+        self.edit_where(|update| update.durable > stable, keep);
         self.tidy(self.floor(None));
     }
 
@@ -302,21 +377,33 @@ impl Store {
                 && update.hidden.is_empty()
                 && update.durable <= floor
         };
-        self.chains.retain(|_, chain| {
-            if let Some(at) = chain.iter().position(is_settled) {
-                chain.truncate(at + 1);
-                match chain[at].value {
-                    Some(_) => (chain[at].at, chain[at].durable) = (0, 0),
-                    None => drop(chain.pop()),
-                }
+        let settle = |chain: &mut Vec<Update>| {
+            let Some(at) = chain.iter().position(is_settled) else { return };
+            chain.truncate(at + 1);
+            match chain[at].value {
+                Some(_) => (chain[at].at, chain[at].durable) = (0, 0),
+                None => drop(chain.pop()),
             }
-            !chain.is_empty()
-        });
+        };
+        let open = |chain: &[Update]| match chain.iter().position(is_settled) {
+            Some(at) => at + 1 < chain.len() || chain[at].value.is_none() || chain[at].durable > 0,
+            None => false,
+        };
+        let chains = self.chains.iter().filter(|(_, chain)| open(chain.get()));
+        let keys: SmallVec<[Key; 8]> = chains.map(|(key, _)| *key).collect();
+        keys.into_iter().for_each(|key| self.edit(key, settle));
+    }
+
+    pub fn chains(&self) -> impl Iterator<Item = (&Key, &[Update])> {
+        self.chains.iter().map(|(key, chain)| (key, chain.get().as_slice()))
+    }
+
+    pub fn clients(&self) -> impl Iterator<Item = (Session, &Client)> {
+        self.clients.iter().map(|(session, of)| (*session, of.get()))
     }
 
     /// Bytes on the heap, about.
     pub fn weight(&self) -> usize {
-        self.chains.values().map(|chain| 64 + 96 * chain.len()).sum::<usize>()
-            + 240 * self.clients.len()
+        48 * (self.chains.len() + self.clients.len())
     }
 }
