@@ -448,7 +448,10 @@ impl Model<Answered<Call, Json>> for Specified {
     /// The answers with which the action is possible; else what is false.
     fn right_answer(&self, at: &At, made: &Answered<Call, Json>) -> Option<String> {
         let (made, states) = (self.known(made), states(at));
-        let action = action_in(&at.of, &made.action);
+        // Of a call in steps, the last says what is answered.
+        let whole = made.action.strip_suffix(STEP).filter(|_| made.repeats);
+        let last = whole.map(|whole| format!("{whole}{DONE}"));
+        let action = action_in(&at.of, last.as_deref().unwrap_or(&made.action));
         // Where the action asks for the answer before it says it, none is known.
         let steps = states.iter().filter_map(|state| at.of.steps(action, state, &made.args).ok());
         let mut answers: Vec<Value> = steps.flatten().filter_map(|step| step.answer).collect();

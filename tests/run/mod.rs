@@ -51,3 +51,4 @@ pub mod tool;
 mod triage;
 mod trust;
 mod twins;
+mod wiredtiger;

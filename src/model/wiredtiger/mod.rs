@@ -94,9 +94,12 @@ impl Model<Made> for WiredTiger {
             _ => None,
         };
         let codes = CODES.iter().map(|(code, name)| (*code, name.to_string()));
+        // Of a call in steps, the last says what is answered.
+        let last = if made.call.has_steps() { Part::Done } else { Part::Whole };
+        let call = Call { part: last, ..made.call.clone() };
         let possible = found.into_iter().chain(codes).filter(|(code, _)| {
             let given = Answer { code: *code, ..answer };
-            !Step::new(store, &made.call, given).made().is_empty()
+            !Step::new(store, &call, given).made().is_empty()
         });
         let all: Vec<String> = possible.map(|(_, name)| name).collect();
         (!all.is_empty()).then(|| all.join(" or "))

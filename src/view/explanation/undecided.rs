@@ -44,7 +44,8 @@ pub fn reason(undecided: &Undecided) -> String {
             "some operations concern a part of the object, and others all of it".to_string()
         }
         Undecided::NotOnline => {
-            "only linearizability is judged while a history goes on: check shorter rounds"
+            "a round so long is judged while it goes on, by bundled models and for linearizability \
+             alone: check shorter rounds, or `interlap check` what --store keeps"
                 .to_string()
         }
         Undecided::SeveralThreads => {
