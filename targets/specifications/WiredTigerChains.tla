@@ -6,6 +6,8 @@
 \* the same answers lead to the same state.
 EXTENDS Integers, Sequences, FiniteSets, TLC
 
+CONSTANT Walks  \* whether a snapshot is no instant, as in the library; of short rounds only
+
 VARIABLES
     cells,      \* the chain of each cell
     txns,       \* what is known of each thread's session
@@ -47,7 +49,9 @@ Holders(t) == {o \in DOMAIN txns \ {t} : txns[o].snap}
 \* A snapshot is taken by reading who runs, one session after the other: it may have what was
 \* committed before its session was read, and not what was committed before that elsewhere. `unread`
 \* are those of which that is open, until the call that takes the snapshot goes on.
-Writers(t) == {o \in DOMAIN txns \ {t} : txns[o].open /\ txns[o].count > 0 /\ txns[o].prepared = 0}
+Writers(t) ==
+    IF ~Walks THEN {}
+    ELSE {o \in DOMAIN txns \ {t} : txns[o].open /\ txns[o].count > 0 /\ txns[o].prepared = 0}
 Looking(t) == {o \in DOMAIN txns : t \in txns[o].unread}
 Leaves(t, me) ==
     LET others == [o \in DOMAIN txns \ {t} |-> [txns[o] EXCEPT !.unread = @ \ {t}]]

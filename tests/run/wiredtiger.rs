@@ -51,6 +51,22 @@ fn check(calls: Calls, status: i32, parts: &[&str]) {
     }
 }
 
+/// What is no instant, as docs/wiredtiger.md has it.
+#[test]
+fn histories_of_calls_that_are_no_instant_are_allowed() {
+    let (tool, mut count) = (Tool::new(), 0);
+    let folder = Path::new(&specification()).with_file_name("wiredtiger");
+    for entry in std::fs::read_dir(folder).expect("it is there") {
+        let file = entry.expect("an entry").path();
+        for model in ["wiredtiger", &specification()] {
+            let check = tool.call("check").arg(&file).args(["--model", model]);
+            check.expect(0, &["consistent"]);
+        }
+        count += 1;
+    }
+    assert_eq!(count, 11);
+}
+
 const ROLLBACK: i64 = -31800;
 const NOTFOUND: i64 = -31803;
 const EINVAL: i64 = 22;

@@ -9,8 +9,8 @@
 //!   step is.
 //! - `ends`: How transactions end: committed, prepared, or rolled back.
 //! - `reads`: What calls on keys and ranges of a table do.
-//! - `shared`: Parts of a store that many stores have in common, and small sets of sessions: a store
-//!   is copied for each step of a search, and what a step leaves as it is is not.
+//! - `shared`: Parts of a store that many stores have in common, and small sets of sessions: a
+//!   store is copied for each step of a search, and what a step leaves as it is is not.
 //! - `shown`: A store as people read it: its timestamps, the updates of each key, and who runs.
 //! - `store`: What a WiredTiger database holds, and what its transactions see of that.
 

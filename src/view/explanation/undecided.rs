@@ -44,8 +44,7 @@ pub fn reason(undecided: &Undecided) -> String {
             "some operations concern a part of the object, and others all of it".to_string()
         }
         Undecided::NotOnline => {
-            "a round so long is judged while it goes on, by bundled models and for linearizability \
-             alone: check shorter rounds, or `interlap check` what --store keeps"
+            "only linearizability, of bundled models, is judged while it goes on: use --store"
                 .to_string()
         }
         Undecided::SeveralThreads => {
