@@ -21,12 +21,14 @@ fn the_library_does_what_model_and_specification_allow() {
     run().with("--model").arg(specification()).expect(0, &[NOTHING_FOUND]);
 }
 
-/// Calls of sessions, one after the other: session, call with its arguments, and what it answers.
-type Calls<'a> = &'a [(u32, &'a str, &'a [i64], &'a [i64])];
+/// Session, call with its arguments, and what it answers.
+type Call<'a> = (u32, &'a str, &'a [i64], &'a [i64]);
+/// One after the other.
+type Calls<'a> = &'a [Call<'a>];
 
 /// The calls as interlap's files have them.
 fn history(calls: Calls) -> String {
-    let line = |(at, (session, name, args, answer)): (usize, &(u32, &str, &[i64], &[i64]))| {
+    let line = |(at, (session, name, args, answer)): (usize, &Call)| {
         let params = vec!["int"; args.len()].join(", ");
         let (result, results) = match answer {
             [code] => ("int", json!([code])),
