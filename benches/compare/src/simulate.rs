@@ -12,7 +12,7 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 const KEYS: u64 = 11;
 
 /// How threads take turns.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Profile {
     /// All run at once.
     Parallel,
