@@ -16,10 +16,10 @@ Ready == {t \in Threads :
     LET start == Calls[t][next[t]][1]
     IN  \A other \in Threads : start <= Calls[other][next[other]][2]}
 
-Found == PrintT("an order was found") /\ TLCSet("exit", TRUE) /\ FALSE
-
 Yes(answer) == IF answer = 1 THEN None ELSE Failed
 
+\* That an order was found is printed here, and not in a definition of its own: TLC would evaluate
+\* that when it starts, as one that no variable changes.
 Effect(what) ==
     LET operation == what % 8
         key == (what \div 8) % 16
@@ -29,7 +29,7 @@ Effect(what) ==
           [] operation = 1 -> Remove(key, Yes(answer))
           [] operation = 2 -> Contains(key, Yes(answer))
           [] operation = 3 -> RangeCount(key, high, answer)
-          [] OTHER -> Found
+          [] OTHER -> PrintT("an order was found") /\ TLCSet("exit", TRUE) /\ FALSE
 
 Next == \E t \in Ready :
     /\ Effect(Calls[t][next[t]][3])
