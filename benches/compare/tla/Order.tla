@@ -2,8 +2,8 @@
 \* Looks for an order of recorded calls that explains every answer, as a set of keys gives them.
 \*
 \* Calls has a sequence for each thread. A call is <<start, end, what>>, where what is
-\* operation + 8 * (key + 16 * (high + 16 * answer)). Behind a thread's last call comes the operation
-\* 4, which starts and ends after all calls, so that no thread ever runs out of calls.
+\* operation + 8 * (key + 16 * (high + 16 * answer)). Behind a thread's last call comes the
+\* operation 4, which starts and ends after all calls, so that no thread ever runs out of calls.
 EXTENDS RangeSet, Calls, TLC
 \* The number of each thread's next call.
 VARIABLE next

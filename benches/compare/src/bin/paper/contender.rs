@@ -50,7 +50,7 @@ pub enum Outcome {
         mebibytes: f64,
     },
     Exceeded(Exceeded),
-    /// It could not do with less.
+    /// It did not decide an easier one.
     NotAsked,
 }
 

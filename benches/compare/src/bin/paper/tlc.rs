@@ -1,4 +1,5 @@
-//! A history as TLC is given it: a module of numbers beside a specification that looks for an order.
+//! A history as TLC is given it: a module of numbers, beside a specification that looks for an
+//! order.
 //!
 //! As OmniLink does it: a place in each thread's calls, and a step is a call of those that may come
 //! next. TLC reads no numbers of 64 bits, so times are replaced by their places among all times.
