@@ -37,6 +37,15 @@ const CASES: &[Case] = &[
             ("shared by its adapters", &["wiredtiger.hpp"]),
             ("adapter, a call is a transaction", &["wiredtiger.cpp"]),
             ("adapter, transactions of many calls", &["wiredtiger_store.cpp"]),
+            ("adapter, with timestamps", &["wiredtiger_timestamps.cpp"]),
+            (
+                "specification of that",
+                &[
+                    "specifications/WiredTiger.tla",
+                    "specifications/WiredTigerEnds.tla",
+                    "specifications/WiredTigerChains.tla",
+                ],
+            ),
         ],
     },
 ];
