@@ -75,6 +75,7 @@ fn check(args: &arguments::Check, reports: &Reports, out: &mut Output) -> Result
     for (recorded, judged) in &histories {
         let started = Instant::now();
         let model = recorded.known_model()?;
+        start_model(Some(model))?;
         let judge = || check::check(&recorded.history, &model, &limits);
         let verdict = judged.clone().unwrap_or_else(judge);
         let checked = Checked::new(recorded.named(), model, verdict, &limits);
