@@ -35,6 +35,11 @@ fn rounds_are_kept_listed_and_judged_again() {
     let check = |model: &str| tool.call("check").arg(&store).args(["--model", model]);
     let all = "46 rounds: 46 consistent, 0 violations, 0 undecided";
     check(&specification("Queue.tla")).expect(0, &[all, "the same was made before"]);
+    // Each run's own model judges again, if no other is named.
+    let own = tool.path("own");
+    let run = tool.fuzz("ms_queue").rounds(5).with("--model").arg(specification("Queue.tla"));
+    run.arg("--store").arg(&own).expect(0, &[]);
+    tool.call("check").arg(&own).expect(0, &["21 rounds: 21 consistent", "the same was made"]);
     // A queue is no stack: each round that shows it is told, and that it was right before.
     let stack = tool.write("Stack.tla", STACK).display().to_string();
     let other = check(&stack).expect(1, &["violation", "(it was consistent)"]);
