@@ -145,6 +145,11 @@ impl Program {
         self.path == WIREDTIGER
     }
 
+    /// Whether interlap's own program answers for it: to judge by it runs nothing of others'.
+    pub fn is_own(&self) -> bool {
+        self.is_specification() || self.is_bundled()
+    }
+
     /// Whether it is one for whole records of OmniLink's logs.
     pub fn is_of_logs(&self) -> bool {
         self.path.ends_with(LOGS)

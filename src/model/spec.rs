@@ -256,7 +256,7 @@ impl fmt::Display for Spec {
         if self.k != default.k {
             options.push(format!("k={}", self.k));
         }
-        let file = self.program.filter(|of| of.is_specification() || of.is_bundled());
+        let file = self.program.filter(|of| of.is_own());
         match (self.program, file) {
             (Some(program), None) => options.push(format!("{PATH}{}", program.path())),
             (_, Some(file)) if !file.settings().is_empty() => {

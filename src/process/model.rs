@@ -95,11 +95,10 @@ fn cargo(command: &[&str], folder: &Path) -> Command {
 /// What answers for a model.
 fn command(of: &Program) -> Result<Command> {
     let path = Path::new(of.path());
-    let is_own = of.is_specification() || of.is_bundled();
-    if path.is_dir() && !is_own {
+    if path.is_dir() && !of.is_own() {
         return Ok(cargo(&["run", "--quiet"], path));
     }
-    if !is_own {
+    if !of.is_own() {
         return Ok(Command::new(path));
     }
     let own = std::env::current_exe().context("cannot find this program's path")?;

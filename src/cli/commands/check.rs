@@ -18,6 +18,7 @@ use crate::core::history::OperationId;
 use crate::core::outcome::Outcome;
 use crate::core::time_limit::TimeLimit;
 use crate::model::Spec;
+use crate::model::program::Program;
 use crate::report::output::{Output, note};
 use crate::report::results::{Ended, Run};
 use crate::trace::kept::{self, Made};
@@ -75,7 +76,8 @@ fn check(args: &arguments::Check, reports: &Reports, out: &mut Output) -> Result
     for (recorded, judged) in &histories {
         let started = Instant::now();
         let model = recorded.known_model()?;
-        start_model(Some(model))?;
+        // What a file names is run only if it is interlap's own.
+        start_model(Some(model).filter(|model| model.program.is_some_and(Program::is_own)))?;
         let judge = || check::check(&recorded.history, &model, &limits);
         let verdict = judged.clone().unwrap_or_else(judge);
         let checked = Checked::new(recorded.named(), model, verdict, &limits);

@@ -47,12 +47,11 @@ impl Step {
             (false, Stage::Begun, _) if is_prepared => self.decide_one(),
             (true, Stage::Begun, _) => self.publish(),
             (true, Stage::Before, _) if self.method == Method::Commit => self.publish(),
-            (false, Stage::Before, _) if self.method != Method::Commit && self.answers(OK) => {
-                let me = Client { stage: Stage::Begun, ..self.me.clone() };
-                self.with(me)
-            }
-            // Updates of its own may not be found later.
-            (false, Stage::Before, _) if self.method == Method::CommitPrepared => {
+            // A prepared one may yet fail: its updates may not be found.
+            (false, Stage::Before, _)
+                if self.method == Method::CommitPrepared
+                    || self.method == Method::CommitAt && self.answers(OK) =>
+            {
                 let me = Client { stage: Stage::Begun, ..self.me.clone() };
                 self.with(me)
             }
