@@ -284,7 +284,12 @@ impl Online {
 
     /// The window with those calls under way that `which` wants.
     fn known(&self, which: impl Fn(Op) -> bool) -> Cow<'_, History> {
-        if self.open.is_empty() {
+        let all = self.window.threads.iter().enumerate();
+        let is_held = |(at, thread): (usize, &Thread)| {
+            !thread.operations().is_empty() || self.open.iter().any(|open| open.thread == at)
+        };
+        let held: Vec<bool> = all.map(is_held).collect();
+        if self.open.is_empty() && held.iter().all(|held| *held) {
             return Cow::Borrowed(&self.window);
         }
         let mut known = self.window.clone();
@@ -296,6 +301,9 @@ impl Online {
                 known.threads[*thread].push(entry).expect("its time was checked at the call");
             }
         }
+        // A trace has no such threads: what a witness names is found in it.
+        let mut held = held.into_iter();
+        known.threads.retain(|_| held.next().unwrap_or(true));
         Cow::Owned(known)
     }
 
@@ -421,7 +429,8 @@ impl Online {
         let steps_max = self.limits.steps_max.min(EARLIER_STEPS_MAX);
         let limits = Limits { steps_max, ..self.limits.clone() };
         let judged = |at: usize| {
-            let history = until(&all, self.unchecked[at]);
+            let mut history = until(&all, self.unchecked[at]);
+            history.threads.retain(|thread| !thread.operations().is_empty());
             (self.judged(&history, &limits), history)
         };
         let (mut good, mut bad) = (0, self.unchecked.len() - 1);
