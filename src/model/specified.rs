@@ -147,7 +147,6 @@ impl Specified {
         let is_whole = self.of_history.is_empty();
         move || {
             let mut covered = covering.as_ref()?.covered();
-            // To look for all states goes through parts, too.
             covered.reachable = is_whole.then(|| reachable(&of)).flatten();
             Some(covered)
         }

@@ -128,10 +128,6 @@ impl Covering {
         self.numbers.get(&(action.to_string(), first_spot(ir), kind)).copied()
     }
 
-    pub fn action(&self, action: &str, ir: &Ir) -> Option<usize> {
-        self.number(action, Kind::Action, ir)
-    }
-
     /// A conjunct was looked at.
     pub fn tested(&self, action: &str, spot: Spot, is: bool) {
         if let Some(at) = self.numbers.get(&(action.to_string(), spot, Kind::Guard)) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::covering::Covering;
+use super::covering::{Covering, Kind};
 use super::eval::{Compiled, Machine};
 use super::ir::{Ir, Spot};
 use super::load::Globals;
@@ -231,9 +231,12 @@ impl Specification {
             }
             let answer = machine.free.and_then(|slot| machine.frame[slot as usize].clone());
             if let Some((covering, of)) = machine.covering {
-                let action = covering.action(of, ir);
-                let path: Vec<usize> = action.into_iter().chain(machine.path.clone()).collect();
-                covering.took(&path, &next);
+                // To look for all states goes through Next, which no call is a step of.
+                if let Some(action) = covering.number(of, Kind::Action, ir) {
+                    machine.path.push(action);
+                    covering.took(&machine.path, &next);
+                    machine.path.pop();
+                }
             }
             let step = Step { next, answer };
             // There are few, mostly one; of first states there can be many.

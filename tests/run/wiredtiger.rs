@@ -99,6 +99,16 @@ fn a_transaction_that_changed_nothing_commits_after_a_conflict() {
     check(&wrong, 1, &["violates"]);
 }
 
+/// They commit by themselves, which is no misuse.
+#[test]
+fn of_calls_outside_of_transactions_nothing_is_decided() {
+    let tool = Tool::new();
+    let outside: Calls = &[(0, "insert", &[0, 1, 5], &[0]), (0, "search", &[0, 1], &[5])];
+    let file = tool.write("history.jsonl", &history(outside));
+    let check = tool.call("check").arg(file).with("--model wiredtiger");
+    check.expect(3, &["not decided", "insert[0, 1, 5] outside of a transaction"]);
+}
+
 #[test]
 fn two_transactions_that_read_what_is_committed_both_change_a_key() {
     let both: Calls = &[

@@ -17,8 +17,8 @@ use crate::check::verdict::Limits;
 use crate::core::history::{NEVER, OperationId};
 use crate::model::Model;
 
-/// Tries between two looks at the clock.
-const TRIES_BETWEEN_LOOKS: usize = 64;
+/// Choices between two looks at the clock.
+const CHOICES_BETWEEN_LOOKS: usize = 64;
 /// Bytes that the states on the way may take.
 const BYTES_MAX: usize = 1 << 29;
 
@@ -106,7 +106,7 @@ impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
         self.limits.go_on().map_err(NoOrder::Stopped)?;
         // Hashes of the configurations that were looked at. Two that share one cost a way, no more.
         let mut seen = FxHashSet::default();
-        let mut tries = self.tries.max(1);
+        let (mut tries, mut choices) = (self.tries.max(1), 0_usize);
         while let Some(last) = way.stops.last_mut() {
             if self.is_over(&last.places) && self.may_end(&mut way) {
                 return Ok(way.stops.into_iter().skip(1).map(|stop| stop.taken).collect());
@@ -116,13 +116,14 @@ impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
                 way.bytes -= state.map_or(0, |state| self.bytes(&state));
                 continue;
             };
+            choices += 1;
+            if choices.is_multiple_of(CHOICES_BETWEEN_LOOKS) {
+                self.limits.go_on().map_err(NoOrder::Stopped)?;
+            }
             let Some((state, choice)) = self.chosen(&mut way, choice) else { continue };
             tries -= 1;
             if tries == 0 {
                 return Err(NoOrder::TooLate);
-            }
-            if tries.is_multiple_of(TRIES_BETWEEN_LOOKS) {
-                self.limits.go_on().map_err(NoOrder::Stopped)?;
             }
             let (places, taken) = self.after(&way, choice);
             if seen.insert(fingerprint(&places, &state)) {

@@ -12,6 +12,10 @@ use crate::report::output::{Output, note};
 
 pub fn run(args: &arguments::Convert, out: &mut Output) -> Result<Outcome> {
     let file = args.source.file.display();
+    if let Some(path) = &args.source.model.coverage {
+        let path = path.display();
+        bail!("nothing is judged here: interlap check {file} --model ... --coverage {path}");
+    }
     let (histories, truncated) = source::read(&args.source)?;
     let recorded = the_one(histories, args.round).with_context(|| file.to_string())?;
     let family = recorded.family().map_or("register", Family::name);

@@ -126,7 +126,7 @@ impl Worker<'_> {
         let finding = Finding::fault(&fault, lines, plan, &model);
         let output = std::mem::take(&mut fault.output);
         let round = round_of(fault);
-        if !is_long && self.keeps(round.start.round) {
+        if !is_long && (self.sends_rounds || self.keeps(round.start.round)) {
             self.send(Message::Round(Box::new(round.clone())));
         }
         self.keep_judged(JudgedRound::fault(&round), (!is_long).then_some(&round));

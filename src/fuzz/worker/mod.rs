@@ -283,7 +283,7 @@ impl<'a> Worker<'a> {
                     true
                 }
                 Finished::Whole(round) => {
-                    if self.keeps(round.start.round) {
+                    if self.sends_rounds || self.keeps(round.start.round) {
                         self.send(Message::Round(Box::new(round.clone())));
                     }
                     self.check(round, harness)?
@@ -347,7 +347,7 @@ impl<'a> Worker<'a> {
 
     /// Whether a round is kept, whatever is made of it.
     fn keeps(&self, round: u64) -> bool {
-        self.sends_rounds || self.options.keep.as_ref().is_some_and(|keep| keep.keeps(round))
+        self.options.keep.as_ref().is_some_and(|keep| keep.keeps(round))
     }
 
     /// Tells what was made of a round, if it is kept. One that is not consistent always is.

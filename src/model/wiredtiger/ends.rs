@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::call::Method;
 use super::store::{Client, Is, Key, Session, Stage};
-use super::{Answer, EINVAL, OK, Step, Stores};
+use super::{Answer, EINVAL, OK, Step, Stores, stop};
 
 /// So many snapshots may be being taken at once.
 const LOOKING_MAX: usize = 16;
@@ -72,8 +72,9 @@ impl Step {
     /// Each snapshot that is being taken has it, or has not.
     fn published(self, how: (Is, i64, i64), me: &Client) -> Stores {
         let looking = self.store.looking(self.session);
-        // It may be so, but cannot be followed: the check then ends undecided.
-        assert!(looking.len() <= LOOKING_MAX, "too many transactions begin at once");
+        if looking.len() > LOOKING_MAX {
+            stop(format!("more than {LOOKING_MAX} transactions begin at once: use fewer threads"));
+        }
         let published = |seen: &[Session]| {
             let mut store = self.store.clone();
             store.publish(self.session, how, seen);

@@ -21,8 +21,11 @@ mod shared;
 mod shown;
 mod store;
 
+use std::collections::HashMap;
+
 use crate::core::contract::Model;
 use crate::core::recorder::Answered;
+use crate::tla::Problem;
 
 pub use call::{Answer, Call};
 use call::{Method, Part};
@@ -57,6 +60,14 @@ impl Model<Made> for WiredTiger {
         Store::default()
     }
 
+    fn init_for(&self, operations: &mut dyn Iterator<Item = &Made>) -> Store {
+        if let Some(call) = outside(operations) {
+            let text = &call.text;
+            stop(format!("{text} outside of a transaction, which the model wiredtiger has not"));
+        }
+        self.init()
+    }
+
     fn split(&self, made: &Made, steps: &mut Vec<Made>) {
         if made.call.has_steps() {
             steps.extend([Part::Step, Part::Done].map(|part| {
@@ -78,7 +89,7 @@ impl Model<Made> for WiredTiger {
     fn step(&self, store: &Store, made: &Made, next: &mut Vec<Store>) {
         let Some(answer) = made.answer else {
             // It would be one with any timestamp.
-            panic!("a call that never returned: what {} did is not known", made.call.text);
+            stop(format!("{} never returned: what it did is not known", made.call.text));
         };
         next.extend(Step::new(store, &made.call, answer).made());
     }
@@ -128,6 +139,42 @@ impl Model<Made> for WiredTiger {
     fn weight(&self, store: &Store) -> usize {
         store.weight()
     }
+}
+
+/// The check ends undecided.
+fn stop(why: String) -> ! {
+    std::panic::panic_any(Problem::new(why))
+}
+
+/// The first call that certainly commits by itself: such are no misuse, and not modelled.
+fn outside<'m>(operations: &mut dyn Iterator<Item = &'m Made>) -> Option<&'m Call> {
+    // Whether a transaction is open, where its calls say so.
+    let mut open = HashMap::<Session, Option<bool>>::new();
+    for Answered { call, answer } in operations {
+        let is_open = open.entry(call.session).or_insert(Some(false));
+        let code = answer.map(|answer| answer.code);
+        match call.method {
+            Method::Begin { .. } | Method::BeginAt if code == Some(OK) => *is_open = Some(true),
+            Method::Begin { .. } | Method::BeginAt if code.is_none() => *is_open = None,
+            Method::Commit | Method::CommitAt | Method::CommitPrepared | Method::RollBack => {
+                *is_open = match (*is_open, code) {
+                    (_, Some(OK)) | (Some(false), _) => Some(false),
+                    _ => None,
+                };
+            }
+            Method::Search(_)
+            | Method::Insert(..)
+            | Method::Update(..)
+            | Method::Remove(_)
+            | Method::Truncate { .. }
+                if *is_open == Some(false) && code != Some(EINVAL) =>
+            {
+                return Some(call);
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// A step that a call with this answer takes.
