@@ -58,7 +58,7 @@ pub use explanation::{
 };
 pub use online::journal::{OnlineJournal, Progress, Since, Violated};
 pub use online::window::{Online, OnlineViolation};
-pub use search::journal::check_wanting;
+pub use search::journal::{Left, check_wanting, left_before};
 pub use sequential::sequential;
 pub use transactions::transaction::{Extent, Outcome, extents};
 pub use undecided::{Exhausted, Undecided};

@@ -4,6 +4,7 @@
 //! these integers to put the strings back.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A value in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -27,7 +28,7 @@ const SHOWN_MAX: usize = 200;
 /// Maps values that are not integers to integers, and back. It always contains `nil`.
 #[derive(Clone, Debug)]
 pub struct Interner {
-    values: Vec<Value>,
+    values: Vec<Arc<Value>>,
     ids: HashMap<Value, i64>,
     /// The descriptions of states have none of its integers.
     only_texts: bool,
@@ -63,7 +64,8 @@ impl Value {
 
 impl Default for Interner {
     fn default() -> Interner {
-        let (values, ids) = (vec![Value::nil()], HashMap::from([(Value::nil(), NIL)]));
+        let nil = Arc::new(Value::nil());
+        let (values, ids) = (vec![nil], HashMap::from([(Value::nil(), NIL)]));
         Interner { values, ids, only_texts: false }
     }
 }
@@ -93,15 +95,15 @@ impl Interner {
     }
 
     /// A new integer for `value`, whether it has one or not.
-    pub fn add(&mut self, value: Value) -> i64 {
-        self.values.push(value);
+    pub fn add(&mut self, value: impl Into<Arc<Value>>) -> i64 {
+        self.values.push(value.into());
         NIL + self.values.len() as i64 - 1
     }
 
     /// What an integer stands for, if not for itself.
     pub fn known(&self, value: i64) -> Option<&Value> {
         let at = value.wrapping_sub(NIL) as u64;
-        usize::try_from(at).ok().and_then(|at| self.values.get(at))
+        usize::try_from(at).ok().and_then(|at| self.values.get(at)).map(|value| &**value)
     }
 
     /// The value of an integer.

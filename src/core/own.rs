@@ -7,6 +7,7 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::fmt::{self, Debug, Formatter};
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::contract::Model;
@@ -46,6 +47,11 @@ impl<S: Any + Send + Sync + Eq + Hash + Debug> Erased for S {
 }
 
 impl AnyState {
+    /// The state that a program of the model knows by this number.
+    pub fn numbered(state: u32) -> AnyState {
+        AnyState(Arc::new(state))
+    }
+
     fn of<S: 'static>(&self) -> &S {
         // Not `Arc::any`, which an `Arc` would answer for itself.
         (*self.0).any().downcast_ref().expect("a state of this model")
@@ -196,9 +202,17 @@ where
     M::State: Send + Sync + 'static,
 {
     let (mut strings, mut operations, mut steps) = (Interner::of_texts(), Vec::new(), Vec::new());
-    // By operation, the numbers of its steps, and its answer.
-    let mut described: Vec<(Vec<i64>, Option<String>)> = Vec::new();
-    let mut wholes = Vec::new();
+    // By operation, the numbers of its steps, and its answer. Equal texts are held once.
+    let mut described: Vec<(Range<i64>, Option<Arc<Value>>)> = Vec::new();
+    let (mut wholes, mut texts) = (Vec::new(), HashMap::<String, Arc<Value>>::new());
+    let mut word = |text: &str| match texts.get(text) {
+        Some(word) => word.clone(),
+        None => {
+            let word = Arc::new(Value::Word(text.to_string()));
+            texts.insert(text.to_string(), word.clone());
+            word
+        }
+    };
     for (id, timed) in journal.operations() {
         let text = model.describe(&timed.operation);
         let (call, answer) = text.split_once(" -> ").unwrap_or((&text, ""));
@@ -206,18 +220,20 @@ where
         if steps.is_empty() {
             steps.push(timed.operation.clone());
         }
-        let numbers = steps.iter().map(|_| strings.add(Value::Word(call.to_string()))).collect();
+        let call = word(call);
+        let first = steps.iter().map(|_| strings.add(call.clone())).min().expect("a step");
+        let numbers = first..first + steps.len() as i64;
         wholes.extend(steps.iter().map(|_| id));
         operations.append(&mut steps);
-        described.push((numbers, (!answer.is_empty()).then(|| answer.to_string())));
+        described.push((numbers, (!answer.is_empty()).then(|| word(answer))));
     }
     let parts = parts(journal, &model, &wholes, &mut strings);
     let annotations =
         (!journal.annotations.is_empty()).then(|| Arc::new(journal.annotations.clone()));
     let mut history = History { drained: journal.drained, annotations, ..History::default() };
-    for ((id, timed), (args, answer)) in journal.operations().zip(described) {
-        let is_open = timed.end == NEVER;
-        let answer = answer.filter(|_| !is_open).map(|text| strings.add(Value::Word(text)));
+    for ((id, timed), (numbers, answer)) in journal.operations().zip(described) {
+        let (is_open, args): (bool, Vec<i64>) = (timed.end == NEVER, numbers.collect());
+        let answer = answer.filter(|_| !is_open).map(|text| strings.add(text));
         let entry = Entry {
             op: Op::Described,
             status: if is_open { Status::Unknown } else { Status::Ok },

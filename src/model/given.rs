@@ -99,4 +99,10 @@ impl<'a> Expect<Call<'a>> for Given<'_> {
             None => Expected::UNKNOWN,
         }
     }
+
+    fn numbered(&self, state: u32) -> Option<Parts> {
+        // Which part a state is of, its number does not tell.
+        let is_one = self.0.process.is_some() && !self.0.has_parts();
+        is_one.then(|| vec![(0, AnyState::numbered(state))])
+    }
 }

@@ -25,6 +25,11 @@ pub struct Call<'a> {
 pub trait Expect<O: Debug>: Model<O> {
     /// The answer that a closed call should have given in `state`.
     fn expected(&self, state: &Self::State, call: &O) -> Expected;
+
+    /// The state that a program of the model knows by this number.
+    fn numbered(&self, _state: u32) -> Option<Self::State> {
+        None
+    }
 }
 
 /// The answer that a call should have given.

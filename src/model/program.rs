@@ -59,6 +59,15 @@ pub trait Running: Send + Sync {
     /// `goes_on` says whether anybody still waits for that.
     fn judge(&self, own: &History, bounds: &Bounds, goes_on: &dyn Fn() -> bool) -> Option<Judged>;
 
+    /// What all before `time` leaves of such a history, if the program still answers.
+    fn before(
+        &self,
+        own: &History,
+        time: u64,
+        bounds: &Bounds,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Option<Before>;
+
     /// What the steps of a specification went through so far, where that is counted.
     fn covered(&self) -> Option<Covered>;
 
@@ -88,6 +97,18 @@ pub enum Judged {
     /// After this, the last, the object is not empty. The first few states that it may be in, and
     /// whether there are more.
     NotEmpty(OperationId, Vec<String>, bool),
+    GaveUp(GaveUp),
+}
+
+/// What a program makes of all before some time of a history.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Before {
+    /// Of each configuration that is left: how many steps have taken effect of each operation under
+    /// way that has begun to, and the number of the state.
+    Left(Vec<(Vec<(OperationId, usize)>, u32)>),
+    /// No order has the answer of this one.
+    Unexplained(OperationId),
     GaveUp(GaveUp),
 }
 

@@ -18,10 +18,10 @@ use crate::core::operation::{Op, Status};
 use crate::core::own;
 use crate::core::recorder::Answered;
 use crate::exchange::calls;
-use crate::model::program::{Bounds, Calls, Judged, Program, Running, THREAD, WIREDTIGER};
+use crate::model::program::{Before, Bounds, Calls, Judged, Program, Running, THREAD, WIREDTIGER};
 use crate::model::wiredtiger::WiredTiger;
 use crate::model::{Model, Specified};
-use crate::serve::{Asked, Described, Question, Reply, serve_as};
+use crate::serve::{Asked, Described, Question, Reply, Told, serve_as};
 use crate::tla::covering::Covered;
 
 /// The command by which interlap's own program answers for a model.
@@ -147,49 +147,30 @@ struct Remote(Arc<Begun>);
 
 impl Running for Served {
     fn own(&self, calls: &Calls) -> Result<History, String> {
-        let session = self.session().map_err(|error| format!("{error:#}"))?;
-        let (mut journal, mut numbers) = (Journal::default(), Vec::new());
-        let asked = calls.operations().map(|(id, timed)| {
-            let Answered { mut call, answer } = timed.operation.clone();
-            if session.threads {
-                call = with_thread(call, calls.client(id));
-            }
-            match answer {
-                Some(answer) => Asked::Answered(call, answer),
-                None => Asked::Open(call),
-            }
-        });
-        let mut spoken = session.operations(asked.collect()).into_iter();
-        let mut operations = Vec::new();
-        (journal.drained, journal.annotations) = (calls.drained, calls.annotations.clone());
-        for (id, timed) in calls.operations() {
+        let made = calls.operations().map(|(id, timed)| {
             let end = (timed.end != NEVER).then_some(timed.end);
-            let spoken = spoken.next().expect("as many");
-            operations.push(spoken.whole.first);
-            numbers.extend(spoken.steps());
-            let pushed = journal.push(calls.client(id), spoken, timed.start, end);
-            pushed.expect("as it was");
-        }
-        let (name, operations) = (session.name.clone(), operations.into());
-        let begun = Arc::new(Begun { session, operations, first: OnceLock::new() });
-        let mut history = own::named(&journal, Remote(begun.clone()), name);
-        let own = history.own.as_mut().and_then(Arc::get_mut).expect("nobody else has it");
-        own.process = Some((begun, numbers));
-        Ok(history)
+            Ok((
+                timed.operation.clone(),
+                Boxed { client: calls.client(id), start: timed.start, end },
+            ))
+        });
+        let mut journal = Journal::default();
+        (journal.drained, journal.annotations) = (calls.drained, calls.annotations.clone());
+        self.of_calls(made, journal)
     }
 
     fn own_history(&self, history: &History, strings: &Interner) -> Result<History, String> {
-        let no_value = |_| "an operation has no values of its types".to_string();
-        let (marks, mut own) = (self.program.is_specification(), Calls::default());
-        own.drained = history.drained;
-        for id in history.ids().filter(|id| !history.is_spurious(*id)) {
-            let made = calls::of_history(history, id, strings, marks).map_err(no_value)?;
+        let marks = self.program.is_specification();
+        let made = history.ids().filter(|id| !history.is_spurious(*id)).map(|id| {
+            let made = calls::of_history(history, id, strings, marks);
+            let made = made.map_err(|_| "an operation has no values of its types")?;
             let Operation { start, end, .. } = *history.operation(id);
             let end = made.answer.is_some().then_some(end);
-            let pushed = own.push(id.thread, made, start, end);
-            pushed.map_err(|misfit| misfit.to_string())?;
-        }
-        let mut own = self.own(&own)?;
+            Ok((made, Boxed { client: id.thread, start, end }))
+        });
+        let mut journal = Journal::default();
+        journal.drained = history.drained;
+        let mut own = self.of_calls(made, journal)?;
         // Each is where it was. One that did nothing, as it may at any time, has no step.
         let made = std::mem::take(&mut own.threads);
         let mut made = made.iter().flat_map(Thread::entries);
@@ -213,17 +194,27 @@ impl Running for Served {
         bounds: &Bounds,
         goes_on: &dyn Fn() -> bool,
     ) -> Option<Judged> {
-        let own = history.own.as_ref()?;
-        let operation = |id: OperationId| {
-            let Operation { start, end, .. } = *history.operation(id);
-            let step = own.asked(*history.args(id).first()?)?;
-            Some((id.thread, id.index, step, start, (end != NEVER).then_some(end)))
-        };
-        let has_steps = |id: &OperationId| !history.args(*id).is_empty();
-        let operations = history.ids().filter(has_steps).map(operation);
-        let operations = operations.collect::<Option<Vec<_>>>()?;
-        let begun = own.process.as_ref()?.0.clone().downcast::<Begun>().ok()?;
-        begun.judge(operations, history.drained, bounds, goes_on)
+        let (begun, history) = told(history)?;
+        let question = Question::Judge { history, bounds: bounds.clone() };
+        match begun.ask(&question, goes_on)? {
+            Reply::Judged(judged) => Some(judged),
+            _ => None,
+        }
+    }
+
+    fn before(
+        &self,
+        history: &History,
+        time: u64,
+        bounds: &Bounds,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Option<Before> {
+        let (begun, history) = told(history)?;
+        let question = Question::Before { time, history, bounds: bounds.clone() };
+        match begun.ask(&question, goes_on)? {
+            Reply::Before(before) => Some(before),
+            _ => None,
+        }
     }
 
     fn covered(&self) -> Option<Covered> {
@@ -240,7 +231,51 @@ impl Running for Served {
     }
 }
 
+/// Whose a call is, and when it was.
+struct Boxed {
+    client: u32,
+    start: u64,
+    end: Option<u64>,
+}
+
 impl Served {
+    /// Adds calls to a journal, as the model knows them. Of what they are in JSON, little is held
+    /// at once.
+    fn of_calls(
+        &self,
+        calls: impl Iterator<Item = Result<(Answered<Json, Json>, Boxed), String>>,
+        mut journal: Journal<Spoken>,
+    ) -> Result<History, String> {
+        let session = self.session().map_err(|error| format!("{error:#}"))?;
+        let (mut boxes, mut failed) = (Vec::new(), Ok(()));
+        let asked = calls.map_while(|made| {
+            let (Answered { mut call, answer }, of) = made.map_err(|why| failed = Err(why)).ok()?;
+            if session.threads {
+                call = with_thread(call, of.client);
+            }
+            boxes.push(of);
+            Some(match answer {
+                Some(answer) => Asked::Answered(call, answer),
+                None => Asked::Open(call),
+            })
+        });
+        let spoken = session.operations(asked);
+        failed?;
+        let (mut operations, mut numbers) = (Vec::new(), Vec::new());
+        for (spoken, Boxed { client, start, end }) in spoken.into_iter().zip(boxes) {
+            operations.push(spoken.whole.first);
+            numbers.extend(spoken.steps());
+            let pushed = journal.push(client, spoken, start, end);
+            pushed.map_err(|misfit| misfit.to_string())?;
+        }
+        let (name, operations) = (session.name.clone(), operations.into());
+        let begun = Arc::new(Begun { session, operations, first: OnceLock::new() });
+        let mut history = own::named(&journal, Remote(begun.clone()), name);
+        let own = history.own.as_mut().and_then(Arc::get_mut).expect("nobody else has it");
+        own.process = Some((begun, numbers));
+        Ok(history)
+    }
+
     /// A process that nobody asks now, or any if there are as many as processors.
     fn session(&self) -> Result<Arc<Session>> {
         let start = || Session::start(command(self.program)?, self.program.path(), &self.failed);
@@ -265,6 +300,22 @@ impl Served {
         }
         Ok(sessions[at].clone())
     }
+}
+
+/// A history as its process knows it.
+fn told(history: &History) -> Option<(Arc<Begun>, Told)> {
+    let own = history.own.as_ref()?;
+    let operation = |id: OperationId| {
+        let Operation { start, end, .. } = *history.operation(id);
+        let step = own.asked(*history.args(id).first()?)?;
+        Some((id.thread, id.index, step, start, (end != NEVER).then_some(end)))
+    };
+    let has_steps = |id: &OperationId| !history.args(*id).is_empty();
+    let operations = history.ids().filter(has_steps).map(operation);
+    let operations = operations.collect::<Option<Vec<_>>>()?;
+    let begun = own.process.as_ref()?.0.clone().downcast::<Begun>().ok()?;
+    let state = begun.first();
+    Some((begun, Told { state, operations, drained: history.drained }))
 }
 
 /// The call with the number of its client.

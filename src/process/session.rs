@@ -15,19 +15,16 @@ use anyhow::{Context, Result, bail};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use crate::model::program::{Bounds, GaveUp, Judged};
-use crate::serve::{Asked, Described, Judge, Question, Reply, SOCKET, VERSION};
+use crate::serve::{Asked, Described, Question, Reply, SOCKET, VERSION};
 use crate::tla::covering::Covered;
 
-/// How long a program may take to begin, and for an answer.
+/// How long a program may take to begin, and for an answer, or until it says that it goes on.
 const BEGIN_MAX: Duration = Duration::from_secs(30);
 const ANSWER_MAX: Duration = Duration::from_secs(10);
 /// How long a program that no longer talks may take to end.
 const END_MAX: Duration = Duration::from_secs(1);
 /// So many operations are asked about at once.
 const ASKED_MAX: usize = 256;
-/// How long a program may first look at a history, in milliseconds.
-const SLICE_FIRST: u64 = 4_000;
 /// How long it may take to find all states of a small specification.
 const COVERED_MAX: Duration = Duration::from_secs(60);
 /// How often it is asked whether to wait longer.
@@ -114,34 +111,11 @@ impl Begun {
         *self.first.get_or_init(ask)
     }
 
-    /// What the model makes of a whole history. It is given ever more time, so that a step that
-    /// does not come back is told from a search that takes long.
-    pub fn judge(
-        &self,
-        operations: Vec<Judge>,
-        drained: bool,
-        bounds: &Bounds,
-        goes_on: &dyn Fn() -> bool,
-    ) -> Option<Judged> {
-        let (session, state) = (&self.session, self.first());
-        let mut left = bounds.milliseconds;
-        let mut slice = SLICE_FIRST;
-        loop {
-            let most = left.map_or(slice, |left| left.min(slice));
-            let bounds = Bounds { milliseconds: Some(most), ..bounds.clone() };
-            let question =
-                Question::Judge { state, operations: operations.clone(), drained, bounds };
-            let longest = Duration::from_millis(most) + ANSWER_MAX;
-            let waits = |waited: Duration| goes_on() && waited < longest;
-            let reply =
-                session.ask_while(&mut locked(&session.talk), &line_of(&question), "", &waits)?;
-            let Reply::Judged(judged) = reply else { return None };
-            left = left.map(|left| left - most);
-            if judged != Judged::GaveUp(GaveUp::Time) || left == Some(0) {
-                return Some(judged);
-            }
-            slice *= 2;
-        }
+    /// The reply to a question about a whole history, which may take long.
+    pub fn ask(&self, question: &Question, goes_on: &dyn Fn() -> bool) -> Option<Reply> {
+        let waits = |waited: Duration| goes_on() && waited < ANSWER_MAX;
+        let session = &self.session;
+        session.ask_while(&mut locked(&session.talk), &line_of(question), "", &waits)
     }
 }
 
@@ -205,30 +179,32 @@ impl Session {
     }
 
     /// The operations as the model knows them. Where it knows none such, the session fails.
-    pub fn operations(&self, asked: Vec<Asked>) -> Vec<Spoken> {
-        let mut talk = locked(&self.talk);
-        let names: Vec<Vec<u8>> = asked.iter().map(line_of).collect();
-        let (mut unknown, mut new) = (Vec::new(), HashSet::new());
-        for (name, asked) in names.iter().zip(asked) {
-            if !talk.operations.contains_key(name) && new.insert(name) {
-                unknown.push((name, asked));
+    pub fn operations(&self, asked: impl Iterator<Item = Asked>) -> Vec<Spoken> {
+        let (mut talk, mut all) = (locked(&self.talk), Vec::new());
+        let mut asked = asked.peekable();
+        while asked.peek().is_some() {
+            let some = asked.by_ref().take(ASKED_MAX).map(|asked| (line_of(&asked), asked));
+            let (names, some): (Vec<_>, Vec<_>) = some.unzip();
+            let mut new = HashSet::new();
+            let unknown = names.iter().zip(some);
+            let unknown = unknown
+                .filter(|(name, _)| !talk.operations.contains_key(*name) && new.insert(*name));
+            let (named, some): (Vec<_>, Vec<_>) = unknown.unzip();
+            if !some.is_empty() {
+                let told = match self.ask(&mut talk, &line_of(&Question::Operations(some)), "") {
+                    Some(Reply::Operations(told)) if told.len() == named.len() => told,
+                    _ => named.iter().map(|_| Described::unknown()).collect(),
+                };
+                for (name, told) in named.into_iter().zip(told) {
+                    let told = Arc::new(told);
+                    talk.steps.extend((0..told.steps).map(|_| told.clone()));
+                    talk.operations.insert(name.clone(), told);
+                }
             }
+            let known = |name| Spoken { whole: Arc::clone(&talk.operations[name]), step: None };
+            all.extend(names.iter().map(known));
         }
-        let mut unknown = unknown.into_iter().peekable();
-        while unknown.peek().is_some() {
-            let (named, some): (Vec<_>, Vec<_>) = unknown.by_ref().take(ASKED_MAX).unzip();
-            let told = match self.ask(&mut talk, &line_of(&Question::Operations(some)), "") {
-                Some(Reply::Operations(told)) if told.len() == named.len() => told,
-                _ => named.iter().map(|_| Described::unknown()).collect(),
-            };
-            for (name, told) in named.into_iter().zip(told) {
-                let told = Arc::new(told);
-                talk.steps.extend((0..told.steps).map(|_| told.clone()));
-                talk.operations.insert(name.clone(), told);
-            }
-        }
-        let known = |name: &Vec<u8>| Spoken { whole: talk.operations[name].clone(), step: None };
-        names.iter().map(known).collect()
+        all
     }
 
     /// The states after a step.
@@ -287,7 +263,7 @@ impl Talk {
     }
 
     fn hear(&mut self, waits: &dyn Fn(Duration) -> bool) -> Result<Reply, String> {
-        let (begun, mut line) = (Instant::now(), Vec::new());
+        let (mut begun, mut line) = (Instant::now(), Vec::new());
         loop {
             let read = self.stream.read_until(b'\n', &mut line);
             let is_late = |error: &std::io::Error| {
@@ -295,7 +271,14 @@ impl Talk {
             };
             return match read {
                 Ok(0) => Err(self.ended(&"it closed its socket")),
-                Ok(_) => serde_json::from_slice(&line).map_err(|error| self.ended(&error)),
+                Ok(_) => match serde_json::from_slice(&line) {
+                    Ok(Reply::GoesOn) => {
+                        begun = Instant::now();
+                        line.clear();
+                        continue;
+                    }
+                    reply => reply.map_err(|error| self.ended(&error)),
+                },
                 // What has come of the line is kept.
                 Err(error) if is_late(&error) && waits(begun.elapsed()) => continue,
                 Err(error) if is_late(&error) => {

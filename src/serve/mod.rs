@@ -14,6 +14,8 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -22,8 +24,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::check::{
-    Exhausted, Explanation, Limits, OfSearch, UNEXPLAINED_IN_STEPS, Undecided, Verdict, Witness,
-    check_wanting,
+    Exhausted, Explanation, Left, Limits, OfSearch, UNEXPLAINED_IN_STEPS, Undecided, Verdict,
+    Witness, check_wanting, left_before,
 };
 use crate::core::history::OperationId;
 use crate::core::journal::Journal;
@@ -31,7 +33,7 @@ use crate::core::recorder::Answered;
 use crate::model::Model;
 #[cfg(doc)]
 use crate::model::program::THREAD;
-use crate::model::program::{Bounds, GaveUp, Judged};
+use crate::model::program::{Before, Bounds, GaveUp, Judged};
 use crate::tla::Problem;
 use crate::tla::covering::Covered;
 use wanted::{Values, Wanted};
@@ -60,12 +62,15 @@ pub enum Question {
     Describe(u32),
     /// What its steps went through so far.
     Covered,
-    /// Whether some order explains these operations, from a state on, and leaves the object empty,
-    /// if it was.
+    /// Whether some order explains a history, and leaves the object empty, if it was.
     Judge {
-        state: u32,
-        operations: Vec<Judge>,
-        drained: bool,
+        history: Told,
+        bounds: Bounds,
+    },
+    /// What all before this time of a history leaves.
+    Before {
+        time: u64,
+        history: Told,
         bounds: Bounds,
     },
 }
@@ -80,9 +85,16 @@ pub enum Asked {
     Answered(Json, Json),
 }
 
-/// An operation to be judged: its thread, its place among those of the thread, its first step, its
-/// start and its end.
-pub type Judge = (u32, u32, u32, u64, Option<u64>);
+/// A history that a model is asked about.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Told {
+    /// The state before it.
+    pub state: u32,
+    /// Each with its thread, its place among those of the thread, its first step, its start and its
+    /// end.
+    pub operations: Vec<(u32, u32, u32, u64, Option<u64>)>,
+    pub drained: bool,
+}
 
 /// What a model answers.
 #[derive(Debug, Serialize, Deserialize)]
@@ -100,6 +112,9 @@ pub enum Reply {
     Is(bool),
     Text(Option<String>),
     Judged(Judged),
+    Before(Before),
+    /// The model still takes steps: the reply comes later.
+    GoesOn,
     /// Nothing where the model does not count it.
     Covered(Option<Covered>),
     /// The model cannot answer: it panicked, or knows no such operation.
@@ -107,7 +122,10 @@ pub enum Reply {
 }
 
 /// The version of [`Question`] and [`Reply`].
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
+
+/// How often it is said that a history is still looked at.
+const SAID_EVERY: Duration = Duration::from_secs(1);
 
 /// What is said of an operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -222,11 +240,19 @@ where
     model: M,
     steps: Vec<O>,
     /// Operations by their first steps.
-    wholes: HashMap<u32, (O, Values)>,
+    wholes: HashMap<u32, Whole<O>>,
     states: Vec<M::State>,
     numbers: HashMap<M::State, u32>,
     /// A history that begins in a state, by the first steps of its operations.
     histories: HashMap<u32, Vec<u32>>,
+    /// Steps that were taken, in histories that are looked at.
+    taken: AtomicU64,
+}
+
+struct Whole<O> {
+    operation: O,
+    values: Values,
+    steps: u32,
 }
 
 impl<C, A, M> Served<Answered<C, A>, M>
@@ -236,8 +262,15 @@ where
     M: Model<Answered<C, A>> + Sync,
 {
     fn new(model: M) -> Served<Answered<C, A>, M> {
-        let (steps, wholes, histories) = (Vec::new(), HashMap::new(), HashMap::new());
-        Served { model, steps, wholes, states: Vec::new(), numbers: HashMap::new(), histories }
+        Served {
+            model,
+            steps: Vec::new(),
+            wholes: HashMap::new(),
+            states: Vec::new(),
+            numbers: HashMap::new(),
+            histories: HashMap::new(),
+            taken: AtomicU64::new(0),
+        }
     }
 
     fn answer_all(
@@ -250,6 +283,13 @@ where
             let question: Question = serde_json::from_str(&line?)?;
             let reply = catch_unwind(AssertUnwindSafe(|| match question {
                 Question::Covered => Reply::Covered(covered()),
+                Question::Judge { history, bounds } => {
+                    going_on(stream, &self.taken, || self.judge(history, &bounds))
+                }
+                Question::Before { time, history, bounds } => {
+                    let left = going_on(stream, &self.taken, || self.left(time, history, &bounds));
+                    self.before(left)
+                }
                 question => self.answer(question),
             }));
             let reply = reply.unwrap_or_else(|_| {
@@ -274,7 +314,7 @@ where
                 }
             }
             Question::Init(operations) => {
-                let mut made = operations.iter().map(|step| &self.wholes[step].0);
+                let mut made = operations.iter().map(|first| &self.wholes[first].operation);
                 let first = self.model.init_for(&mut made);
                 let first = self.number(first);
                 self.histories.insert(first, operations);
@@ -293,27 +333,54 @@ where
                 let (state, step) = (&self.states[state as usize], &self.steps[step as usize]);
                 Reply::Text(self.model.right_answer(state, step))
             }
-            Question::Judge { state, operations, drained, bounds } => {
-                let (mut journal, mut named) = (Journal::default(), HashMap::new());
-                journal.drained = drained;
-                for (thread, index, step, start, end) in operations {
-                    let whole = self.wholes[&step].0.clone();
-                    let id = journal.push(thread, whole, start, end).expect("as it was recorded");
-                    named.insert(id, (OperationId { thread, index }, step));
-                }
-                let operations = self.histories[&state].iter().map(|step| &self.wholes[step].0);
-                let model = Before { model: &self.model, operations: operations.collect() };
-                let values = |id| &self.wholes[&named[&id].1].1;
-                let wanted = OnceLock::new();
-                let when = |id| wanted.get_or_init(|| Wanted::new(&journal, values)).place(id);
-                let verdict = check_wanting(&journal, &model, &limits(&bounds), &when);
-                Reply::Judged(judged(verdict, |id| named[&id].0))
-            }
-            Question::Covered => Reply::Covered(None),
             Question::Describe(state) => {
                 Reply::Text(Some(self.model.describe_state(&self.states[state as usize])))
             }
+            Question::Covered | Question::Judge { .. } | Question::Before { .. } => {
+                unreachable!("they are answered where the socket is at hand")
+            }
         }
+    }
+
+    fn judge(&self, history: Told, bounds: &Bounds) -> Reply {
+        let (journal, named, state) = journal(history);
+        let wholes = &self.wholes;
+        let values = |id: OperationId| match journal.get(id).operation {
+            Known::Whole(first) | Known::Step(first) => &wholes[&first].values,
+        };
+        let wanted = OnceLock::new();
+        let when = |id| wanted.get_or_init(|| Wanted::new(&journal, values)).place(id);
+        let verdict = check_wanting(&journal, &self.since(state), &limits(bounds), &when);
+        Reply::Judged(judged(verdict, named))
+    }
+
+    /// The configurations before a time, or what is told in their place.
+    fn left(
+        &self,
+        time: u64,
+        history: Told,
+        bounds: &Bounds,
+    ) -> Result<Vec<Left<M::State>>, Before> {
+        let (journal, named, state) = journal(history);
+        let left = left_before(&journal, &self.since(state), &limits(bounds), time);
+        let mut left = left
+            .map_err(|exhausted| Before::GaveUp(gave_up(&exhausted)))?
+            .map_err(|failed| Before::Unexplained(named(failed)))?;
+        left.iter_mut().flat_map(|left| &mut left.done).for_each(|(id, _)| *id = named(*id));
+        Ok(left)
+    }
+
+    fn before(&mut self, left: Result<Vec<Left<M::State>>, Before>) -> Reply {
+        let known =
+            left.map(|left| left.into_iter().map(|left| (left.done, self.number(left.state))));
+        Reply::Before(known.map_or_else(|told| told, |left| Before::Left(left.collect())))
+    }
+
+    /// The model of operations by their numbers, from a state on in which a history begins.
+    fn since(&self, state: u32) -> Since<'_, Answered<C, A>, M> {
+        let Served { model, wholes, steps, taken, .. } = self;
+        let history = self.histories[&state].iter().map(|first| &wholes[first].operation);
+        Since { model, wholes, steps, taken, history: history.collect() }
     }
 
     /// The number of a state; equal ones have the same.
@@ -344,13 +411,45 @@ where
             steps.push(whole.clone());
         }
         let values = Values::of(&call, answer.as_ref());
-        self.wholes.insert(self.steps.len() as u32, (whole, values));
         let reads = steps.iter().map(|step| self.model.reads(step)).collect();
         let repeats = steps.iter().map(|step| self.model.repeats(step)).collect();
         let (first, count) = (self.steps.len() as u32, steps.len() as u32);
+        self.wholes.insert(first, Whole { operation: whole, values, steps: count });
         self.steps.append(&mut steps);
         Ok(Described { first, steps: count, part, reads, repeats, text })
     }
+}
+
+/// The operations by numbers, their names as they were asked for, and the state before.
+fn journal(told: Told) -> (Journal<Known>, impl Fn(OperationId) -> OperationId, u32) {
+    let (mut journal, mut named) = (Journal::default(), HashMap::new());
+    journal.drained = told.drained;
+    for (thread, index, step, start, end) in told.operations {
+        let id = journal.push(thread, Known::Whole(step), start, end).expect("as it was recorded");
+        named.insert(id, OperationId { thread, index });
+    }
+    (journal, move |id| named[&id], told.state)
+}
+
+/// Does what takes long, and says meanwhile that it goes on, as long as steps are taken: one that
+/// does not come back is told from many.
+fn going_on<T>(stream: &UnixStream, taken: &AtomicU64, work: impl FnOnce() -> T) -> T {
+    std::thread::scope(|scope| {
+        let (ends, ended) = mpsc::channel::<()>();
+        scope.spawn(move || {
+            let mut before = 0;
+            while ended.recv_timeout(SAID_EVERY) == Err(RecvTimeoutError::Timeout) {
+                let now = taken.load(Ordering::Relaxed);
+                if now != before && send(stream, &Reply::GoesOn).is_err() {
+                    return;
+                }
+                before = now;
+            }
+        });
+        let done = work();
+        drop(ends);
+        done
+    })
 }
 
 fn limits(bounds: &Bounds) -> Limits {
@@ -379,52 +478,79 @@ fn judged(verdict: Verdict, named: impl Fn(OperationId) -> OperationId) -> Judge
                 _ => Judged::Unexplained(last, operations, rule == UNEXPLAINED_IN_STEPS),
             }
         }
-        Verdict::Inconclusive(Undecided::Exhausted(why)) => Judged::GaveUp(match why {
-            Exhausted::Open(most) => GaveUp::Open(most),
-            Exhausted::Configurations(_) => GaveUp::Configurations,
-            Exhausted::Steps(_) => GaveUp::Steps,
-            Exhausted::Memory(_) => GaveUp::Memory,
-            Exhausted::Cancelled | Exhausted::Deadline => GaveUp::Time,
-        }),
+        Verdict::Inconclusive(Undecided::Exhausted(why)) => Judged::GaveUp(gave_up(&why)),
         Verdict::Inconclusive(_) => Judged::GaveUp(GaveUp::Time),
     }
 }
 
-/// A model before a history of these operations.
-struct Before<'m, M, O> {
-    model: &'m M,
-    operations: Vec<&'m O>,
+fn gave_up(why: &Exhausted) -> GaveUp {
+    match why {
+        Exhausted::Open(most) => GaveUp::Open(*most),
+        Exhausted::Configurations(_) => GaveUp::Configurations,
+        Exhausted::Steps(_) => GaveUp::Steps,
+        Exhausted::Memory(_) => GaveUp::Memory,
+        Exhausted::Cancelled | Exhausted::Deadline => GaveUp::Time,
+    }
 }
 
-impl<O: Debug, M: Model<O>> Model<O> for Before<'_, M, O> {
+/// An operation that is known by the number of its first step, or one step.
+#[derive(Clone, Copy, Debug)]
+enum Known {
+    Whole(u32),
+    Step(u32),
+}
+
+/// The model of operations that are known by numbers, before a history of these.
+struct Since<'s, O, M> {
+    model: &'s M,
+    wholes: &'s HashMap<u32, Whole<O>>,
+    steps: &'s [O],
+    taken: &'s AtomicU64,
+    history: Vec<&'s O>,
+}
+
+impl<O: Debug, M: Model<O>> Since<'_, O, M> {
+    fn of(&self, known: &Known) -> &O {
+        match known {
+            Known::Whole(first) => &self.wholes[first].operation,
+            Known::Step(number) => &self.steps[*number as usize],
+        }
+    }
+}
+
+impl<O: Debug, M: Model<O>> Model<Known> for Since<'_, O, M> {
     type State = M::State;
 
     fn init(&self) -> M::State {
-        self.model.init_for(&mut self.operations.iter().copied())
+        self.model.init_for(&mut self.history.iter().copied())
     }
-    fn step(&self, state: &M::State, operation: &O, next: &mut Vec<M::State>) {
-        self.model.step(state, operation, next);
+    fn step(&self, state: &M::State, operation: &Known, next: &mut Vec<M::State>) {
+        self.taken.fetch_add(1, Ordering::Relaxed);
+        self.model.step(state, self.of(operation), next);
     }
     fn is_empty(&self, state: &M::State) -> bool {
         self.model.is_empty(state)
     }
-    fn part(&self, operation: &O) -> Option<impl Eq + Hash + Debug> {
-        self.model.part(operation)
+    fn part(&self, operation: &Known) -> Option<impl Eq + Hash + Debug> {
+        self.model.part(self.of(operation))
     }
-    fn reads(&self, operation: &O) -> bool {
-        self.model.reads(operation)
+    fn reads(&self, operation: &Known) -> bool {
+        self.model.reads(self.of(operation))
     }
-    fn is_too_late(&self, state: &M::State, operation: &O) -> bool {
-        self.model.is_too_late(state, operation)
+    fn is_too_late(&self, state: &M::State, operation: &Known) -> bool {
+        self.model.is_too_late(state, self.of(operation))
     }
-    fn may_wait(&self, state: &M::State, due: &[&O], open: &[&O], waits: &mut [bool]) {
-        self.model.may_wait(state, due, open, waits);
+    fn may_wait(&self, state: &M::State, due: &[&Known], open: &[&Known], waits: &mut [bool]) {
+        let of = |known: &[&Known]| known.iter().map(|known| self.of(known)).collect::<Vec<_>>();
+        self.model.may_wait(state, &of(due), &of(open), waits);
     }
-    fn split(&self, operation: &O, steps: &mut Vec<O>) {
-        self.model.split(operation, steps);
+    fn split(&self, operation: &Known, steps: &mut Vec<Known>) {
+        let Known::Whole(first) = *operation else { return };
+        let count = self.wholes[&first].steps;
+        steps.extend((first..first + count).map(Known::Step));
     }
-    fn repeats(&self, step: &O) -> bool {
-        self.model.repeats(step)
+    fn repeats(&self, step: &Known) -> bool {
+        self.model.repeats(self.of(step))
     }
     fn describe_state(&self, state: &M::State) -> String {
         self.model.describe_state(state)

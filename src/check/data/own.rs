@@ -12,7 +12,7 @@ use crate::check::undecided::{Exhausted, Undecided};
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::History;
 use crate::core::interner::Interner;
-use crate::model::program::{Bounds, GaveUp, Judged};
+use crate::model::program::{Before, Bounds, GaveUp, Judged};
 use crate::model::{Kind, Spec};
 
 /// The history that is judged under `spec`, with the same ids of operations.
@@ -33,16 +33,7 @@ pub fn own<'h>(history: &'h History, spec: &Spec) -> Result<Cow<'h, History>, Un
 /// about each step then.
 pub fn judged(history: &History, spec: &Spec, limits: &Limits) -> Option<Verdict> {
     let running = spec.program.and_then(|program| program.running())?;
-    let left = limits.deadline.map(|end| end.saturating_duration_since(Instant::now()));
-    let bounds = Bounds {
-        configurations: limits.configurations_max,
-        steps: limits.steps_max,
-        memory: limits.memory_max,
-        jobs: limits.jobs,
-        milliseconds: left.map(|left| left.as_millis() as u64),
-    };
-    let is_cancelled = || limits.cancelled.as_ref().is_some_and(|of| of.load(Ordering::Relaxed));
-    Some(match running.judge(history, &bounds, &|| !is_cancelled())? {
+    Some(match running.judge(history, &bounds(limits), &|| !is_cancelled(limits))? {
         Judged::Linearizable => Verdict::Consistent,
         Judged::Unexplained(failed, others, in_steps) => {
             let rule = if in_steps { UNEXPLAINED_IN_STEPS } else { UNEXPLAINED };
@@ -53,14 +44,40 @@ pub fn judged(history: &History, spec: &Spec, limits: &Limits) -> Option<Verdict
             let explanation = Explanation::Search(OfSearch::ModelNotEmpty(states));
             Verdict::Violation(Witness::new("lost", explanation, vec![last]))
         }
-        Judged::GaveUp(why) => Verdict::Inconclusive(Undecided::Exhausted(match why {
-            GaveUp::Open(most) => Exhausted::Open(most),
-            GaveUp::Configurations => Exhausted::Configurations(limits.configurations_max),
-            GaveUp::Steps => Exhausted::Steps(limits.steps_max),
-            GaveUp::Memory => Exhausted::Memory(limits.memory_max),
-            GaveUp::Time => Exhausted::Deadline,
-        })),
+        Judged::GaveUp(why) => Verdict::Inconclusive(exhausted(why, limits).into()),
     })
+}
+
+/// What all before a time of the history leaves, as far as its program tells.
+pub fn before(history: &History, time: u64, spec: &Spec, limits: &Limits) -> Option<Before> {
+    let running = spec.program.and_then(|program| program.running())?;
+    running.before(history, time, &bounds(limits), &|| !is_cancelled(limits))
+}
+
+fn bounds(limits: &Limits) -> Bounds {
+    let left = limits.deadline.map(|end| end.saturating_duration_since(Instant::now()));
+    Bounds {
+        configurations: limits.configurations_max,
+        steps: limits.steps_max,
+        memory: limits.memory_max,
+        jobs: limits.jobs,
+        milliseconds: left.map(|left| left.as_millis() as u64),
+    }
+}
+
+fn is_cancelled(limits: &Limits) -> bool {
+    limits.cancelled.as_ref().is_some_and(|of| of.load(Ordering::Relaxed))
+}
+
+/// Which of `limits` a program has reached.
+pub fn exhausted(why: GaveUp, limits: &Limits) -> Exhausted {
+    match why {
+        GaveUp::Open(most) => Exhausted::Open(most),
+        GaveUp::Configurations => Exhausted::Configurations(limits.configurations_max),
+        GaveUp::Steps => Exhausted::Steps(limits.steps_max),
+        GaveUp::Memory => Exhausted::Memory(limits.memory_max),
+        GaveUp::Time => Exhausted::Deadline,
+    }
 }
 
 /// Why what was decided under `spec` says nothing, if so.

@@ -113,11 +113,33 @@ fn of_all(
     outer: &Limits,
 ) -> Result<Partials, NotShown> {
     let limits = &past_limits(history, outer);
+    if spec.kind == Kind::Own
+        && let Some(last) = witness.last()
+        && history.operation(*last).end != NEVER
+    {
+        // Its operations are calls with their answers, so that none is known later than its call:
+        // the search ended at the first return that no order explains.
+        let known = until(history, history.operation(*last).end);
+        match of_known(&known, *last, spec, limits) {
+            Err(NotShown::NoMatterOfOrder) => {}
+            found => return found,
+        }
+    }
     let (known, failed) = first_impossible(history, spec, witness, limits)?;
-    let events: Vec<HistoryEvent> = Events::new(&known).collect();
+    of_known(&known, failed, spec, limits)
+}
+
+/// The partial linearizations of what was `known` when `failed` returned.
+fn of_known(
+    known: &History,
+    failed: OperationId,
+    spec: &Spec,
+    limits: &Limits,
+) -> Result<Partials, NotShown> {
+    let events: Vec<HistoryEvent> = Events::new(known).collect();
     let mut last = events.len() - 1;
     loop {
-        match before(&known, spec, &events[..=last], limits) {
+        match before(known, spec, &events[..=last], limits) {
             Ok(partials) => return Ok(Partials { failed, ..partials }),
             // An answer that is known by now leaves no order even earlier.
             Err(NotShown::Earlier(id)) => {

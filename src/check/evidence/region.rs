@@ -7,17 +7,21 @@
 
 use std::collections::HashMap;
 
+use rustc_hash::FxHashSet;
+
 use crate::check::data::empty_answers;
 use crate::check::data::events::{Events, HistoryEvent};
+use crate::check::data::own::{before, exhausted};
 use crate::check::data::small::Few;
-use crate::check::search::frontier::{Frontier, Search};
+use crate::check::search::frontier::{Configuration, Search};
 use crate::check::search::position::Position;
 use crate::check::search::steps::{Step, Steps};
 use crate::check::undecided::Exhausted;
 use crate::check::undecided::Undecided;
 use crate::check::verdict::Limits;
 use crate::core::history::{History, NEVER, OperationId};
-use crate::model::{Call, Model, Spec};
+use crate::model::program::Before;
+use crate::model::{Call, Expect, Model, Spec};
 
 /// Operations that count as near the failure.
 pub const NEAR_MAX: usize = 16;
@@ -152,55 +156,116 @@ pub struct Near<'a, 'b> {
     pub limits: &'b Limits,
 }
 
-/// The configurations before the steps that are near, those steps, and the place of each in
-/// the frontier; none of what was called later.
+/// The steps that are near, and the configurations before them; none of what was called later.
 pub struct Past<'a, S> {
     pub steps: Vec<NearStep<'a>>,
-    frontier: Frontier<Call<'a>, S>,
-    places: Vec<Option<usize>>,
+    /// Of each the steps that had taken effect, by their places, and the state.
+    before: Vec<(u64, S)>,
 }
 
 impl<'a> Near<'a, '_> {
-    pub fn past<M: Model<Call<'a>>>(&self, object: &M) -> Result<Past<'a, M::State>, NotShown> {
-        let mut search = Search::new(object, self.limits);
-        let mut position = Position::new(object.init());
-        let (mut steps, mut places): (Vec<NearStep>, Vec<_>) = (Vec::new(), Vec::new());
-        let (not_promised, mut parts) =
-            (empty_answers::not_promised(self.history, self.spec), Few::new());
+    pub fn past<M: Expect<Call<'a>>>(&self, object: &M) -> Result<Past<'a, M::State>, NotShown> {
+        let not_promised = empty_answers::not_promised(self.history, self.spec);
+        let steps = self.near(&not_promised);
+        if steps.len() > STEPS_MAX {
+            return Err(NotShown::TooManySteps);
+        }
+        let before = match self.told(object, &steps)? {
+            Some(before) => before,
+            None => self.followed(object, &steps, &not_promised)?,
+        };
+        Ok(Past { steps, before })
+    }
+
+    /// The steps that are near.
+    fn near(&self, not_promised: &FxHashSet<OperationId>) -> Vec<NearStep<'a>> {
         let Region { begin, end, .. } = *self.region;
-        for event in Events::new(self.history).take_while(|event| event.time <= end) {
+        let (mut steps, mut parts) = (Vec::new(), Few::new());
+        let invoked = Events::new(self.history).filter(|event| !event.returns);
+        for event in invoked.take_while(|event| event.time <= end) {
             let (id, operation) = (event.id, event.operation);
+            if operation.end < begin || not_promised.contains(&id) {
+                continue;
+            }
+            self.steps.fill(id, &mut parts);
+            let (base, start) = (steps.len(), operation.start);
+            let end = if operation.end > end { NEVER } else { operation.end };
+            steps.extend(parts.drain(..).map(|Step { call, before }| {
+                let before = before.map(|number| base + number);
+                NearStep { id, call, before, start, end }
+            }));
+        }
+        steps
+    }
+
+    /// The configurations before, of a model in a program: that follows all orders until then
+    /// faster than it can be asked about each step.
+    fn told<M: Expect<Call<'a>>>(
+        &self,
+        object: &M,
+        steps: &[NearStep],
+    ) -> Result<Option<Vec<(u64, M::State)>>, NotShown> {
+        if object.numbered(0).is_none() {
+            return Ok(None);
+        }
+        let mut first: HashMap<OperationId, usize> = HashMap::new();
+        for (at, step) in steps.iter().enumerate() {
+            first.entry(step.id).or_insert(at);
+        }
+        match before(self.history, self.region.begin, self.spec, self.limits) {
+            Some(Before::Left(left)) => {
+                let bits = |(id, count): (OperationId, usize)| ((1u64 << count) - 1) << first[&id];
+                let each = left.into_iter().map(|(done, state)| {
+                    Some((done.into_iter().map(bits).sum(), object.numbered(state)?))
+                });
+                Ok(each.collect())
+            }
+            Some(Before::Unexplained(id)) => Err(NotShown::Earlier(self.region.original_id(id))),
+            Some(Before::GaveUp(why)) => Err(exhausted(why, self.limits).into()),
+            None => Ok(None),
+        }
+    }
+
+    fn followed<M: Model<Call<'a>>>(
+        &self,
+        object: &M,
+        steps: &[NearStep],
+        not_promised: &FxHashSet<OperationId>,
+    ) -> Result<Vec<(u64, M::State)>, NotShown> {
+        let mut search = Search::new(object, self.limits);
+        let (mut position, mut parts) = (Position::new(object.init()), Few::new());
+        // Of steps that are near, their places in the frontier.
+        let mut places: Vec<Option<usize>> = vec![None; steps.len()];
+        let mut next = 0;
+        for event in Events::new(self.history).take_while(|event| event.time < self.region.begin) {
+            let id = event.id;
             if not_promised.contains(&id) {
                 continue;
             }
             if event.returns {
-                // Of the rest, which is near, every order is looked at.
-                let is_past = event.time < begin;
-                if is_past && !position.respond(&mut search, id)? {
+                if !position.respond(&mut search, id)? {
                     return Err(NotShown::Earlier(self.region.original_id(id)));
                 }
                 continue;
             }
             self.steps.fill(id, &mut parts);
-            let own = match event.time < begin {
-                true => {
-                    let steps = parts.iter().map(|step| (step.call, step.before));
-                    position.invoke(&mut search, id, steps)?.into_iter().map(Some).collect()
-                }
-                false => Few::from_elem(None, parts.len()),
-            };
-            if operation.end < begin {
-                continue;
-            }
-            let (base, start) = (steps.len(), operation.start);
-            let end = if operation.end > end { NEVER } else { operation.end };
-            for (Step { call, before }, place) in parts.drain(..).zip(own) {
-                let before = before.map(|number| base + number);
-                steps.push(NearStep { id, call, before, start, end });
-                places.push(place);
+            let steps_of = parts.iter().map(|step| (step.call, step.before));
+            let own = position.invoke(&mut search, id, steps_of)?;
+            if steps.get(next).is_some_and(|step| step.id == id) {
+                own.iter().for_each(|place| {
+                    places[next] = Some(*place);
+                    next += 1;
+                });
             }
         }
-        Ok(Past { steps, frontier: position.frontier, places })
+        let done = |configuration: &Configuration<M::State>| {
+            let all = places.iter().enumerate();
+            let has = |place: &usize| configuration.done.contains(*place);
+            let done = all.filter(|(_, place)| place.as_ref().is_some_and(has));
+            done.map(|(at, _)| 1u64 << at).sum()
+        };
+        let all = position.frontier.configurations.into_iter();
+        Ok(all.map(|configuration| (done(&configuration), configuration.state)).collect())
     }
 }
 
@@ -212,20 +277,13 @@ impl<'a, S: Clone + Eq + std::hash::Hash> Past<'a, S> {
         object: &M,
         goes_on: impl FnMut(&S) -> bool,
     ) -> Result<Graph<S>, NotShown> {
-        if self.steps.len() > STEPS_MAX {
-            return Err(NotShown::TooManySteps);
-        }
         let graph = Graph { nodes: Vec::new(), roots: Vec::new(), found: None, stopped: false };
         let (reached, steps) = (HashMap::new(), &self.steps[..]);
         let all = steps.iter().enumerate();
         let repeats = all.map(|(at, step)| u64::from(object.repeats(&step.call)) << at).sum();
         let mut explorer = Explorer { object, steps, repeats, goes_on, graph, reached };
-        for configuration in &self.frontier.configurations {
-            let places = self.places.iter().enumerate();
-            let has = |place: &usize| configuration.done.contains(*place);
-            let before = places.filter(|(_, place)| place.as_ref().is_some_and(has));
-            let done = before.map(|(at, _)| 1u64 << at).sum();
-            explorer.begin(done, &configuration.state);
+        for (done, state) in &self.before {
+            explorer.begin(*done, state);
         }
         Ok(explorer.graph)
     }

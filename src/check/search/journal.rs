@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::depth_first::{Boxed, DepthFirst, Instant};
-use super::frontier::{Frontier, MANY, Search, or_wider};
+use super::frontier::{Configuration, Frontier, MANY, Search, or_wider};
 use super::position::Position;
 use crate::check::data::bits::WORD;
 use crate::check::data::witnesses::{UNEXPLAINED, UNEXPLAINED_IN_STEPS};
@@ -217,6 +217,60 @@ pub fn split<O: Clone + Debug, M: Model<O>>(model: &M, operation: &O, steps: &mu
     }
 }
 
+/// A configuration that all before some time can have led to: of each operation under way that has
+/// begun to take effect, how many of its steps have.
+pub struct Left<S> {
+    pub done: Vec<(OperationId, usize)>,
+    pub state: S,
+}
+
+/// What all before `time` leaves; or the first operation whose answer no order has.
+pub fn left_before<O, M>(
+    journal: &Journal<O>,
+    model: &M,
+    limits: &Limits,
+    time: u64,
+) -> Result<Result<Vec<Left<M::State>>, OperationId>, Exhausted>
+where
+    O: Clone + Debug,
+    M: Model<O>,
+{
+    let all = journal.operations().map(|(id, _)| id).collect();
+    let (mut search, mut steps) = (Search::new(model, limits), Vec::new());
+    let mut position = Position::<_, _, _, 1>::new(model.init());
+    for event in events(journal, &all).into_iter().take_while(|(at, ..)| *at < time) {
+        if !advance(journal, &mut search, &mut position, event, &mut steps)? {
+            return Ok(Err(event.2));
+        }
+    }
+    let Position { frontier, open } = position;
+    let left = frontier.configurations.into_iter().map(|Configuration { done, state }| {
+        let each = open.iter().map(|(id, steps)| (*id, steps.among(done).len()));
+        Left { done: each.filter(|(_, count)| *count > 0).collect(), state }
+    });
+    Ok(Ok(left.collect()))
+}
+
+/// Goes on by an event; says whether any configuration is left.
+fn advance<O: Clone + Debug, M: Model<O>, const WORDS: usize>(
+    journal: &Journal<O>,
+    search: &mut Search<O, M, WORDS>,
+    position: &mut Position<OperationId, O, M::State, WORDS>,
+    (_, returns, id): (u64, bool, OperationId),
+    steps: &mut Vec<O>,
+) -> Result<bool, Exhausted> {
+    if returns {
+        return position.respond(search, id);
+    }
+    let timed = journal.get(id);
+    if timed.end != NEVER || !search.model.reads(&timed.operation) {
+        split(search.model, &timed.operation, steps);
+        let steps = (0usize..).zip(steps.drain(..)).map(|(at, step)| (step, at.checked_sub(1)));
+        position.invoke(search, id, steps)?;
+    }
+    Ok(true)
+}
+
 fn walk<O: Clone + Debug, M: Model<O>, const WORDS: usize>(
     journal: &Journal<O>,
     part: &Part,
@@ -225,22 +279,13 @@ fn walk<O: Clone + Debug, M: Model<O>, const WORDS: usize>(
 ) -> Result<Option<Witness>, Exhausted> {
     let mut position = Position::new(search.model.init());
     let (mut steps, mut last) = (Vec::new(), 0);
-    for (time, returns, id) in events(journal, part) {
+    for event in events(journal, part) {
+        let (time, _, id) = event;
         if last < time {
             look(Cut { last, next: time, position: &position });
         }
         last = time;
-        if !returns {
-            let timed = journal.get(id);
-            if timed.end == NEVER && search.model.reads(&timed.operation) {
-                continue;
-            }
-            split(search.model, &timed.operation, &mut steps);
-            let steps = (0usize..).zip(steps.drain(..)).map(|(at, step)| (step, at.checked_sub(1)));
-            position.invoke(&mut search, id, steps)?;
-            continue;
-        }
-        if !position.respond(&mut search, id)? {
+        if !advance(journal, &mut search, &mut position, event, &mut steps)? {
             return Ok(Some(unexplained(journal, search.model, &position, id)));
         }
     }
