@@ -1,14 +1,14 @@
 //! Resolves operators with their arguments. One that is not recursive is put in the place of its
-//! call, with its arguments bound in slots; one that may call itself is a routine.
+//! call, with its arguments bound in slots; one that may call itself is a routine: see `recursion`.
 
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::ir::{Ir, Lambda, Routine};
+use super::ir::{Ir, Lambda};
 use super::lower::{Lowering, with_slots};
 use super::native;
 use super::problem::Result;
-use super::scope::{Arg, Named, Names, Operator, Path, Scope, find, has_standard};
+use super::scope::{Applied, Arg, Named, Names, Operator, Path, Scope, find, has_standard};
 use super::syntax::{Bound, Definition, Expr, Node, Param, Place};
 
 impl<'a> Lowering<'a> {
@@ -21,8 +21,13 @@ impl<'a> Lowering<'a> {
         primed: bool,
     ) -> Result<Ir> {
         let mut inside = scope.clone();
-        for (name, args) in path.instances {
-            inside = self.instance(name, args, &inside, (scope, primed, path.place))?;
+        for (at, (name, prefix)) in path.instances.iter().enumerate() {
+            if let Some((of, named @ (Named::Definition { .. } | Named::Delayed { .. }))) =
+                find(&inside, name)
+            {
+                return self.part((path, at, prefix), (of, named), (args, scope, primed));
+            }
+            inside = self.instance(name, prefix, &inside, (scope, primed, path.place))?;
         }
         let Some((of, named)) = self.find(path, &inside) else {
             return self.standard(path, args, (scope, &inside), primed);
@@ -110,7 +115,7 @@ impl<'a> Lowering<'a> {
         Ok(Named::Delayed { of, slot, ir })
     }
 
-    fn arg(&mut self, arg: &Arg<'a>, primed: bool) -> Result<Ir> {
+    pub fn arg(&mut self, arg: &Arg<'a>, primed: bool) -> Result<Ir> {
         match arg {
             Arg::Slot(slot) => Ok(Ir::Local(*slot)),
             Arg::Node(node, scope, is_primed) => self.node(node, scope, *is_primed || primed),
@@ -150,19 +155,12 @@ impl<'a> Lowering<'a> {
         (of, scope): (&Names<'a>, &Names<'a>),
         (primed, place): (bool, Place),
     ) -> Result<Ir> {
-        if definition.params.len() != args.len() {
-            let (name, count) = (&definition.name, definition.params.len());
-            let message = format!("{name} takes {count} arguments, and has {}", args.len());
-            return self.problem(scope, place, message);
-        }
+        self.has_enough(definition, args, (scope, place))?;
         if !definition.domain.is_empty() {
             return self.function(definition, of, primed);
         }
         if is_recursive {
-            let args = args.iter().map(|arg| self.arg(arg, primed)).collect::<Result<_>>()?;
-            let routine = self.routine(definition, of, primed)?;
-            let is_next = primed || self.reads_next(definition, of);
-            return Ok(Ir::Call { routine, is_next, args, spot: self.spot(scope, place) });
+            return self.recursive(definition, args, (of, scope), (primed, place));
         }
         let key = (std::ptr::from_ref(definition), Rc::as_ptr(of));
         if let Some(value) = self.folded.get(&key) {
@@ -184,8 +182,40 @@ impl<'a> Lowering<'a> {
         Ok(with_slots(slots, body))
     }
 
+    /// An error unless it has as many arguments as it takes.
+    pub fn has_enough(
+        &self,
+        Definition { name, params, .. }: &Definition,
+        args: &[Arg],
+        (scope, place): (&Names<'a>, Place),
+    ) -> Result<()> {
+        if params.len() == args.len() {
+            return Ok(());
+        }
+        let message = format!("{name} takes {} arguments, and has {}", params.len(), args.len());
+        self.problem(scope, place, message)
+    }
+
+    /// The operator that is an argument, where the parameter is one.
+    pub fn given(
+        &mut self,
+        param: &Param,
+        arg: &Arg<'a>,
+        (scope, primed, place): (&Names<'a>, bool, Place),
+    ) -> Result<Option<Operator<'a>>> {
+        match arg {
+            _ if param.arity == 0 => Ok(None),
+            Arg::Node(node, elsewhere, is_primed) => {
+                self.as_operator(node, elsewhere, *is_primed || primed).map(Some)
+            }
+            Arg::Slot(_) => {
+                self.problem(scope, place, format!("{} must be an operator", param.name))
+            }
+        }
+    }
+
     /// Binds arguments to parameters; gives the slots in which some are kept.
-    fn bind(
+    pub fn bind(
         &mut self,
         params: &'a [Param],
         args: &[Arg<'a>],
@@ -195,27 +225,28 @@ impl<'a> Lowering<'a> {
         let mut slots = Vec::new();
         for (param, arg) in params.iter().zip(args) {
             self.is_new(&param.name, inside, param.place)?;
-            let named = match arg {
-                Arg::Node(node, elsewhere, is_primed) if param.arity > 0 => {
-                    Named::Operator(self.as_operator(node, elsewhere, *is_primed || primed)?)
-                }
-                Arg::Slot(slot) if param.arity == 0 => Named::Local(*slot),
-                Arg::Slot(_) => {
-                    let message = format!("{} must be an operator", param.name);
-                    return self.problem(scope, place, message);
-                }
-                Arg::Node(node, elsewhere, _) if is_simple(node, elsewhere) => {
-                    Named::Alias(arg.clone())
-                }
-                arg => {
-                    let slot = self.slot();
-                    slots.push(slot);
-                    self.delayed(arg.clone(), slot)?
-                }
+            let named = match self.given(param, arg, (scope, primed, place))? {
+                Some(operator) => Named::Operator(operator),
+                None => self.value(arg, &mut slots)?,
             };
             inside.bind(&param.name, named);
         }
         Ok(slots)
+    }
+
+    /// What a name stands for that has this value, which may be kept in a slot.
+    pub fn value(&mut self, arg: &Arg<'a>, slots: &mut Vec<u32>) -> Result<Named<'a>> {
+        match arg {
+            Arg::Slot(slot) => Ok(Named::Local(*slot)),
+            Arg::Node(node, elsewhere, _) if is_simple(node, elsewhere) => {
+                Ok(Named::Alias(arg.clone()))
+            }
+            arg => {
+                let slot = self.slot();
+                slots.push(slot);
+                self.delayed(arg.clone(), slot)
+            }
+        }
     }
 
     fn as_operator(
@@ -224,114 +255,36 @@ impl<'a> Lowering<'a> {
         scope: &Names<'a>,
         is_primed: bool,
     ) -> Result<Operator<'a>> {
-        let scope = scope.clone();
-        match &node.of {
-            Expr::Lambda { params, body } => {
-                Ok(Operator::Lambda { params, body, scope, is_primed })
-            }
+        let of = match &node.of {
+            Expr::Lambda { params, body } => Applied::Lambda { params, body },
             Expr::Apply { instances, name, args } if args.is_empty() => {
                 if instances.is_empty()
-                    && let Some((_, Named::Operator(of))) = find(&scope, name)
+                    && let Some((_, Named::Operator(of))) = find(scope, name)
                 {
                     return Ok(of);
                 }
-                let of = Path { instances, name, place: node.place };
-                Ok(Operator::Name { of, scope, is_primed })
+                Applied::Name(Path { instances, name, place: node.place })
             }
-            _ => self.problem(&scope, node.place, "an operator is expected here"),
-        }
+            _ => return self.problem(scope, node.place, "an operator is expected here"),
+        };
+        Ok(Operator { of, scope: scope.clone(), is_primed, level: self.next })
     }
 
     fn operator(&mut self, of: &Operator<'a>, args: &[Arg<'a>], primed: bool) -> Result<Ir> {
-        match of {
-            Operator::Name { of, scope, is_primed } => {
-                self.apply(*of, args, scope, *is_primed || primed)
-            }
-            Operator::Lambda { params, body, scope, is_primed } => {
+        let (scope, primed) = (&of.scope, of.is_primed || primed);
+        match of.of {
+            Applied::Name(path) => self.apply(path, args, scope, primed),
+            Applied::Lambda { params, body } => {
                 if params.len() != args.len() {
                     let message = format!("this LAMBDA takes {} arguments", params.len());
                     return self.problem(scope, body.place, message);
                 }
                 let inside = Scope::inside(scope, self.next);
-                let primed = *is_primed || primed;
                 let slots = self.bind(params, args, &inside, (scope, primed, body.place))?;
                 let body = self.boxed(body, &inside, primed)?;
                 Ok(with_slots(slots, body))
             }
         }
-    }
-
-    /// The number of the routine of a definition that may call itself. What is bound where it
-    /// stands is at the beginning of its frame, then come its parameters.
-    fn routine(&mut self, of: &'a Definition, scope: &Names<'a>, primed: bool) -> Result<u32> {
-        let key = (std::ptr::from_ref(of), Rc::as_ptr(scope), primed);
-        if let Some(known) = self.known.get(&key) {
-            return Ok(*known);
-        }
-        let number = self.routines.len() as u32;
-        self.known.insert(key, number);
-        self.kept.push(scope.clone());
-        self.routines.push(None);
-        let before = std::mem::replace(&mut self.next, scope.level);
-        let inside = Scope::inside(scope, self.next);
-        let params = of.params.iter().map(|param| (&param.name, param.arity));
-        let bound = of.domain.iter().flat_map(|bound| &bound.names).map(|name| (name, 0));
-        for (name, arity) in params.chain(bound) {
-            if arity > 0 {
-                let message = "a RECURSIVE operator that takes an operator is not supported";
-                return self.problem(scope, of.place, message);
-            }
-            let slot = self.slot();
-            inside.bind(name, Named::Local(slot));
-        }
-        let inside = Scope::inside(&inside, self.next);
-        let body = self.expression(&of.body, &inside, primed)?;
-        let (name, first, size) = (of.name.clone(), scope.level, self.next);
-        self.routines[number as usize] = Some(Routine { name, first, size, body });
-        self.next = before;
-        Ok(number)
-    }
-
-    /// Whether what a definition says may depend on the next state, when it is not primed itself.
-    fn reads_next(&mut self, of: &'a Definition, scope: &Names<'a>) -> bool {
-        let key = (std::ptr::from_ref(of), Rc::as_ptr(scope));
-        if let Some(known) = self.primed.get(&key) {
-            return *known;
-        }
-        self.kept.push(scope.clone());
-        // Unless something else says so, when it calls itself.
-        self.primed.insert(key, false);
-        let is_next = self.names_next(&of.body, scope);
-        if is_next {
-            // What calls it, and is called by it, took it for something else.
-            self.primed.retain(|_, is_next| *is_next);
-        }
-        self.primed.insert(key, is_next);
-        is_next
-    }
-
-    fn names_next(&mut self, node: &'a Node, scope: &Names<'a>) -> bool {
-        let mut parts = Vec::new();
-        node.each(&mut |part| parts.push(&part.of));
-        parts.into_iter().any(|part| match part {
-            Expr::Action { .. } | Expr::Fairness { .. } => true,
-            Expr::Apply { instances, .. } if !instances.is_empty() => true,
-            Expr::Apply { name, .. } => {
-                if ["'", "UNCHANGED", "ENABLED"].contains(&&**name) {
-                    return true;
-                }
-                match find(scope, name) {
-                    Some((at, Named::Definition { of, .. })) => self.reads_next(of, &at),
-                    Some((_, Named::Delayed { ir, .. })) => ir.reads_next(),
-                    Some((_, Named::Alias(Arg::Node(node, at, is_primed)))) => {
-                        is_primed || self.names_next(node, &at)
-                    }
-                    Some((_, Named::Operator(_) | Named::Instance(_))) => true,
-                    _ => false,
-                }
-            }
-            _ => false,
-        })
     }
 
     /// A function that is defined by `f[x \in S] == e`.
@@ -341,7 +294,7 @@ impl<'a> Lowering<'a> {
         let body = match mentions(&of.body, &of.name) {
             false => self.boxed(&of.body, &inside, primed)?,
             true => {
-                let routine = self.routine(of, scope, primed)?;
+                let routine = self.routine(of, (scope, &[]), (primed, spot))?;
                 let slots = bounds.iter().flat_map(|bound| bound.slots.iter());
                 let args = slots.map(|slot| Ir::Local(*slot)).collect();
                 let is_next = primed || self.reads_next(of, scope);
@@ -373,7 +326,7 @@ impl<'a> Lowering<'a> {
             let is_kept = !argument.reads_next();
             let argument = || Ir::Shared { slot, of: argument.clone(), is_kept };
             let set = self.node(set, &of, primed)?;
-            let routine = self.routine(definition, &of, primed)?;
+            let routine = self.routine(definition, (&of, &[]), (primed, spot))?;
             let is_next = primed || self.reads_next(definition, &of);
             let call = Ir::Call { routine, is_next, args: [argument()].into(), spot };
             let fail = Ir::Fail(format!("the argument is not in the domain of {name}"), spot);
@@ -412,6 +365,9 @@ impl<'a> Lowering<'a> {
             elsewhere = Some((of.module, of.arity));
         }
         let message = match elsewhere {
+            None if native::BY_CHANCE.contains(&name) => format!(
+                "the value of {name} depends on chance: write \\E x \\in S where each x is allowed"
+            ),
             Some((module, _)) if !has_standard(inside, module) => {
                 format!("{name} is not defined here: EXTENDS {module} has it")
             }

@@ -1,5 +1,5 @@
-//! Operators of the community modules SequencesExt, FiniteSetsExt, Functions, Folds and TLCExt, and
-//! those of the standard modules that take an operator.
+//! Operators of the community modules SequencesExt, FiniteSetsExt, Functions, Folds, TLCExt and
+//! Bitwise, and those of the standard modules that take an operator.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -33,10 +33,8 @@ pub static OPERATORS: &[Operator] = &[
         let (one, other) = (a[0].items()?, a[1].items()?);
         is(one.len() < other.len() && other.starts_with(one))
     }),
-    of("SequencesExt", "SeqOf", 2, |a| {
-        let of = |length: i64| tuples(&a[0], length)?.elements();
-        Value::set((0..=a[1].int()?).map(of).collect::<Result<Vec<_>>>()?.concat())
-    }),
+    of("SequencesExt", "SeqOf", 2, up_to),
+    of("SequencesExt", "BoundedSeq", 2, up_to),
     of("SequencesExt", "TupleOf", 2, |a| tuples(&a[0], a[1].int()?)),
     of("SequencesExt", "IsSuffix", 2, |a| is(a[1].items()?.ends_with(a[0].items()?))),
     of("SequencesExt", "Remove", 2, |a| {
@@ -67,11 +65,30 @@ pub static OPERATORS: &[Operator] = &[
         };
         Value::function(a[1].elements()?.into_iter().map(of).collect::<Result<_>>()?)
     }),
+    of("Functions", "AntiFunction", 1, |a| {
+        // Of several arguments with a value, CHOOSE has the first.
+        let mut arguments = BTreeMap::new();
+        for (argument, value) in a[0].pairs()? {
+            arguments.entry(value).or_insert(argument);
+        }
+        Value::function(arguments.into_iter().collect())
+    }),
     of("Functions", "IsInjective", 1, |a| {
         is(range(&a[0])?.elements()?.len() == a[0].pairs()?.len())
     }),
     of("TLCExt", "TLCCache", 2, |a| Ok(a[0].clone())),
+    of("Bitwise", "&", 2, |a| bits(a, |one, other| one & other)),
+    of("Bitwise", "|", 2, |a| bits(a, |one, other| one | other)),
+    of("Bitwise", "^^", 2, |a| bits(a, |one, other| one ^ other)),
+    of("Bitwise", "shiftR", 2, |a| bits(a, |of, by| if by < 63 { of >> by } else { 0 })),
 ];
+
+fn bits(a: &[Value], of: fn(i64, i64) -> i64) -> Result<Value> {
+    match (a[0].int()?, a[1].int()?) {
+        (one @ 0.., other @ 0..) => Ok(Value::Int(of(one, other))),
+        (one, other) => fail(format!("Bitwise is about no negative numbers, as {one}, {other}")),
+    }
+}
 
 /// By insertion, so that it ends whatever the operator says.
 fn sorted(before: Apply, items: &[Value]) -> Result<Value> {
@@ -143,6 +160,14 @@ pub static HIGHER_ORDER: &[HigherOrder] = &[
         let values = a[1].pairs()?.into_iter().map(|(_, value)| value).collect();
         fold(apply, &a[0], values, false)
     }),
+    taking("Functions", "FoldFunctionOnSet", (4, (0, 2)), |apply, a| {
+        let value = |at: Value| match a[1].get(&at)? {
+            Some(value) => Ok(value.clone()),
+            None => fail(format!("{at} is not in the domain of {}", a[1])),
+        };
+        let values = a[2].elements()?.into_iter().map(value).collect::<Result<_>>()?;
+        fold(apply, &a[0], values, false)
+    }),
     taking("SequencesExt", "SelectInSeq", (2, (1, 1)), |test, a| {
         for (at, item) in (1..).zip(a[0].items()?) {
             if test(std::slice::from_ref(item))?.bool()? {
@@ -152,6 +177,12 @@ pub static HIGHER_ORDER: &[HigherOrder] = &[
         Ok(Value::Int(0))
     }),
 ];
+
+/// All sequences of as many elements of a set, or fewer.
+fn up_to(a: &[Value]) -> Result<Value> {
+    let of = |length: i64| tuples(&a[0], length)?.elements();
+    Value::set((0..=a[1].int()?).map(of).collect::<Result<Vec<_>>>()?.concat())
+}
 
 /// All sequences of so many elements of a set.
 fn tuples(of: &Value, length: i64) -> Result<Value> {

@@ -231,7 +231,7 @@ pub mod tests {
             }
             Expr::Quantified { body, .. } => format!("(all {})", show(body)),
             Expr::Let { body, .. } => format!("(let {})", show(body)),
-            Expr::Labelled { label, body } => format!("{label}:{}", show(body)),
+            Expr::Labelled { label, body, .. } => format!("{label}:{}", show(body)),
             other => format!("{other:?}"),
         }
     }

@@ -311,22 +311,12 @@ fn as_bound(node: Node) -> Result<Bound, Node> {
     let Expr::Apply { name, args, .. } = &node.of else { return Err(node) };
     let ([left, set], "\\in") = (args.as_slice(), name.as_str()) else { return Err(node) };
     let (names, is_tuple) = match &left.of {
-        Expr::Tuple(items) => (items.iter().map(plain).collect::<Option<Vec<_>>>(), true),
-        _ => (plain(left).map(|name| vec![name]), false),
+        Expr::Tuple(items) => (items.iter().map(Node::plain).collect::<Option<Vec<_>>>(), true),
+        _ => (left.plain().map(|name| vec![name]), false),
     };
     match names {
         Some(names) if !names.is_empty() => Ok(Bound { names, set: Some(set.clone()), is_tuple }),
         _ => Err(node),
-    }
-}
-
-/// The name, of an expression that is nothing else.
-fn plain(node: &Node) -> Option<String> {
-    match &node.of {
-        Expr::Apply { instances, name, args } if instances.is_empty() && args.is_empty() => {
-            Some(name.clone())
-        }
-        _ => None,
     }
 }
 

@@ -10,7 +10,7 @@ use super::ir::{Binding, Change, Ir, Routine, Spot};
 use super::load::{self, Globals};
 use super::native;
 use super::problem::{Problem, Result};
-use super::scope::{Arg, Named, Names, Path, Scope, find};
+use super::scope::{Arg, Named, Names, Path, Same, Scope, find};
 use super::syntax::{Bound, Definition, Expr, Instance, Module, Node, Place, Step, Unit};
 use super::value::Value;
 
@@ -23,8 +23,9 @@ pub struct Lowering<'a> {
     pub loaded: &'a [Module],
     pub globals: Globals,
     pub routines: Vec<Option<Routine>>,
-    /// Routines, by definition, where that stands, and whether it is primed.
-    pub known: HashMap<(*const Definition, *const Scope<'a>, bool), u32>,
+    /// Routines, by definition, where that stands, whether it is primed, and the operators that
+    /// it is given.
+    pub known: HashMap<(*const Definition, *const Scope<'a>, bool, Vec<Same<'a>>), u32>,
     /// The values of definitions that are the same everywhere, by definition and where it stands.
     pub folded: HashMap<(*const Definition, *const Scope<'a>), Value>,
     /// Whether definitions may depend on the next state, by definition and where it stands.
@@ -177,7 +178,7 @@ impl<'a> Lowering<'a> {
         Ok(Box::new(self.node(node, scope, primed)?))
     }
 
-    fn all<T: FromIterator<Ir>>(
+    pub fn all<T: FromIterator<Ir>>(
         &mut self,
         nodes: impl IntoIterator<Item = &'a Node>,
         scope: &Names<'a>,
@@ -320,15 +321,7 @@ impl<'a> Lowering<'a> {
     /// An expression that binds names.
     fn binding(&mut self, node: &'a Node, scope: &Names<'a>, primed: bool) -> Result<Ir> {
         let (spot, inside) = (self.spot(scope, node.place), Scope::inside(scope, self.next));
-        let (bounds, body): (&'a [Bound], &'a Node) = match &node.of {
-            Expr::Quantified { bounds, body, .. }
-            | Expr::Map { bounds, body }
-            | Expr::Function { bounds, body } => (bounds, body),
-            Expr::Choose { bound, body } | Expr::Filter { bound, body } => {
-                (std::slice::from_ref(&**bound), body)
-            }
-            _ => unreachable!("all others are no bindings"),
-        };
+        let (bounds, body) = node.binder().expect("all others are no bindings");
         let mut bounds = self.bounds(bounds, (scope, &inside), (primed, node.place))?.into_vec();
         let body = self.boxed(body, &inside, primed)?;
         match &node.of {
@@ -382,8 +375,22 @@ impl<'a> Lowering<'a> {
         scope: &Names<'a>,
         primed: bool,
     ) -> Result<Ir> {
+        let mut slots = Vec::new();
+        let at = self.let_names(units, &mut slots, scope, (primed, body.place))?;
+        let body = self.boxed(body, &at, primed)?;
+        Ok(with_slots(slots, body))
+    }
+
+    /// The names that LET makes known, and the slots in which some are kept.
+    pub fn let_names(
+        &mut self,
+        units: &'a [Unit],
+        slots: &mut Vec<u32>,
+        scope: &Names<'a>,
+        (primed, place): (bool, Place),
+    ) -> Result<Names<'a>> {
         let mut at = Scope::inside(scope, self.next);
-        let (mut slots, mut recursive) = (Vec::new(), Vec::new());
+        let mut recursive = Vec::new();
         for unit in units {
             match unit {
                 Unit::Recursive(names) => recursive.extend(names.iter().map(|of| &of.name)),
@@ -404,12 +411,11 @@ impl<'a> Lowering<'a> {
                 }
                 _ => {
                     let message = "only definitions and instances can stand in a LET";
-                    return self.problem(scope, body.place, message);
+                    return self.problem(scope, place, message);
                 }
             }
         }
-        let body = self.boxed(body, &at, primed)?;
-        Ok(with_slots(slots, body))
+        Ok(at)
     }
 
     /// That an expression does not change.

@@ -163,7 +163,7 @@ impl<'m> Known<'m> {
                 ("STRING", _) => Some(Type::Text),
                 ("Nat" | "Int" | ".." | "DOMAIN", _) => Some(Type::Int),
                 ("SUBSET", [of]) => Some(Type::Set(boxed(of).unwrap_or(Box::new(Type::Int)))),
-                ("Seq" | "SeqOf", [of, ..]) => {
+                ("Seq" | "SeqOf" | "BoundedSeq", [of, ..]) => {
                     Some(Type::List(boxed(of).unwrap_or(Box::new(Type::Int))))
                 }
                 ("\\", [of, _]) => self.element(of, depth),

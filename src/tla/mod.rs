@@ -2,8 +2,8 @@
 //!
 //! - `act`: Makes the steps of an action: finds the next states that it allows.
 //! - `apply`: Resolves operators with their arguments.
-//! - `community`: Operators of the community modules SequencesExt, FiniteSetsExt, Functions, Folds
-//!   and TLCExt, and those of the standard modules that take an operator.
+//! - `community`: Operators of the community modules SequencesExt, FiniteSetsExt, Functions, Folds,
+//!   TLCExt and Bitwise, and those of the standard modules that take an operator.
 //! - `config`: The configuration of a specification, as TLC reads it (`Queue.cfg`): what its
 //!   constants are, and which definition says how it begins.
 //! - `covering`: Which parts of each action steps went through: its disjuncts, the arms of IF and
@@ -26,8 +26,10 @@
 //! - `operators`: The operators of TLA+: where each one stands, how tightly it binds, and its one
 //!   spelling.
 //! - `parse`: Reads modules: their declarations, definitions and instances.
+//! - `part`: Resolves the names of parts of definitions: by number, by argument, or by label.
 //! - `problem`: Why a specification cannot be read or evaluated: what people read, with the place.
 //! - `proof`: Goes past theorems and their proofs, of which nothing is kept.
+//! - `recursion`: Resolves definitions that may call themselves.
 //! - `scope`: Which names can be used at a place of a specification, and what each stands for.
 //! - `sets`: Elements of sets: of those that are listed, and of those that are only described.
 //! - `source`: The modules and the configuration of a specification, as they are read, and how they
@@ -59,8 +61,10 @@ mod names;
 mod native;
 mod operators;
 mod parse;
+mod part;
 mod problem;
 mod proof;
+mod recursion;
 mod scope;
 mod sets;
 mod source;

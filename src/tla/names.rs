@@ -13,7 +13,7 @@ impl Parser {
         let of = self.reference(true)?;
         let Expr::Apply { instances, name, args } = &of else { return Ok(of) };
         if instances.is_empty() && self.is("::") {
-            return self.labelled(left, name.clone());
+            return self.labelled(left, name.clone(), args);
         }
         match name.as_str() {
             "TRUE" | "FALSE" if instances.is_empty() && args.is_empty() => {
@@ -25,14 +25,17 @@ impl Parser {
 
     /// Reads what a label stands before. An operator on the left and one on the right would have
     /// different operands without the label, so there it needs parentheses.
-    fn labelled(&mut self, left: Operator, label: String) -> Read<Expr> {
+    fn labelled(&mut self, left: Operator, label: String, args: &[Node]) -> Read<Expr> {
+        let Some(params) = args.iter().map(Node::plain).collect() else {
+            return self.fail("only names in parentheses before `::`");
+        };
         let place = self.expect("::")?;
         let body = Box::new(self.operand(left)?);
         if self.next_operator(START)?.is_some() {
             let message = "ambiguous: put parentheses around the label and its expression".into();
             return Err(SyntaxError { place, message });
         }
-        Ok(Expr::Labelled { label, body })
+        Ok(Expr::Labelled { label, params, body })
     }
 
     /// Reads a name, with the instances that it is of, and arguments if it may have any.

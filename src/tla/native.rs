@@ -32,7 +32,7 @@ pub type Taking = &'static HigherOrder;
 pub type Apply<'a> = &'a mut dyn FnMut(&[Value]) -> Result<Value>;
 
 /// The modules that are known here.
-pub const MODULES: [&str; 11] = [
+pub const MODULES: [&str; 13] = [
     "Naturals",
     "Integers",
     "Sequences",
@@ -44,7 +44,13 @@ pub const MODULES: [&str; 11] = [
     "Functions",
     "Folds",
     "TLCExt",
+    "Randomization",
+    "Bitwise",
 ];
+
+/// Operators of TLC and Randomization whose value depends on chance.
+pub const BY_CHANCE: [&str; 4] =
+    ["RandomElement", "RandomSubset", "RandomSetOfSubsets", "TestRandomSetOfSubsets"];
 
 /// Modules that are about proofs: nothing in them is evaluated.
 pub const OF_PROOFS: [&str; 6] = [

@@ -68,9 +68,31 @@ pub enum Arg<'a> {
 
 /// An operator that is an argument.
 #[derive(Clone)]
-pub enum Operator<'a> {
-    Lambda { params: &'a [Param], body: &'a Node, scope: Names<'a>, is_primed: bool },
-    Name { of: Path<'a>, scope: Names<'a>, is_primed: bool },
+pub struct Operator<'a> {
+    pub of: Applied<'a>,
+    pub scope: Names<'a>,
+    pub is_primed: bool,
+    /// All that is bound in its scope has slots before this one.
+    pub level: u32,
+}
+
+#[derive(Clone, Copy)]
+pub enum Applied<'a> {
+    Lambda { params: &'a [Param], body: &'a Node },
+    Name(Path<'a>),
+}
+
+/// What is the same of two operators only if they are the same.
+pub type Same<'a> = (*const u8, *const Scope<'a>, bool, u32);
+
+impl<'a> Operator<'a> {
+    pub fn same(&self) -> Same<'a> {
+        let written = match self.of {
+            Applied::Lambda { body, .. } => std::ptr::from_ref(body).cast(),
+            Applied::Name(path) => path.name.as_ptr(),
+        };
+        (written, Rc::as_ptr(&self.scope), self.is_primed, self.level)
+    }
 }
 
 /// `A!B!name`.

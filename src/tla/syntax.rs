@@ -175,9 +175,10 @@ pub enum Expr {
         action: Box<Node>,
         of: Box<Node>,
     },
-    /// `P0:: e`: a label, which changes nothing.
+    /// `P0(x):: e`: a label, which changes nothing. It has the names that are bound around it.
     Labelled {
         label: String,
+        params: Vec<String>,
         body: Box<Node>,
     },
 }
@@ -202,8 +203,34 @@ impl Node {
         self.parts().into_iter().for_each(|part| part.each(look));
     }
 
+    /// What it binds, and the expression in which that is known.
+    pub fn binder(&self) -> Option<(&[Bound], &Node)> {
+        match &self.of {
+            Expr::Quantified { bounds, body, .. }
+            | Expr::Map { bounds, body }
+            | Expr::Function { bounds, body } => Some((bounds, body)),
+            Expr::Choose { bound, body } | Expr::Filter { bound, body } => {
+                Some((std::slice::from_ref(bound), body))
+            }
+            _ => None,
+        }
+    }
+
+    /// The name, of an expression that is nothing else.
+    pub fn plain(&self) -> Option<String> {
+        match &self.of {
+            Expr::Apply { instances, name, args } if instances.is_empty() && args.is_empty() => {
+                Some(name.clone())
+            }
+            _ => None,
+        }
+    }
+
     /// The expressions that it is made of.
     pub fn parts(&self) -> Vec<&Node> {
+        if let Some((bounds, body)) = self.binder() {
+            return sets(bounds).chain([body]).collect();
+        }
         match &self.of {
             Expr::Number(_) | Expr::String(_) | Expr::Boolean(_) | Expr::At => Vec::new(),
             Expr::Apply { instances, args, .. } => {
@@ -214,12 +241,6 @@ impl Node {
             }
             Expr::Set(all) => all.iter().collect(),
             Expr::Lambda { body, .. } | Expr::Labelled { body, .. } => vec![body],
-            Expr::Quantified { bounds, body, .. }
-            | Expr::Map { bounds, body }
-            | Expr::Function { bounds, body } => sets(bounds).chain([&**body]).collect(),
-            Expr::Choose { bound, body } | Expr::Filter { bound, body } => {
-                sets(std::slice::from_ref(bound)).chain([&**body]).collect()
-            }
             Expr::Functions { domain: one, range: other }
             | Expr::Index { function: one, at: other }
             | Expr::Action { action: one, of: other, .. }
@@ -245,6 +266,11 @@ impl Node {
             Expr::Let { units, body } => {
                 units.iter().flat_map(Unit::expressions).chain([&**body]).collect()
             }
+            Expr::Quantified { .. }
+            | Expr::Map { .. }
+            | Expr::Function { .. }
+            | Expr::Choose { .. }
+            | Expr::Filter { .. } => unreachable!("it binds names"),
         }
     }
 }
@@ -259,6 +285,6 @@ impl Unit {
     }
 }
 
-fn sets(bounds: &[Bound]) -> impl Iterator<Item = &Node> {
+pub fn sets(bounds: &[Bound]) -> impl Iterator<Item = &Node> {
     bounds.iter().filter_map(|bound| bound.set.as_ref())
 }

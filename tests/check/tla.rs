@@ -76,6 +76,56 @@ fn check_expressions() {
     assert!(count > 600, "{count}");
 }
 
+/// TLC does not have these modules itself: their definitions say what is so.
+#[test]
+fn community_modules_have_what_they_define() {
+    let value = |text: &str| {
+        let extends = "EXTENDS Integers, TLC, SequencesExt, Functions, Bitwise";
+        evaluate(&format!("---- MODULE T ----\n{extends}\n====\n"), text)
+    };
+    let texts = [
+        "BoundedSeq({3}, 2) = {<<>>, <<3>>, <<3, 3>>}",
+        "AntiFunction(<<5, 6, 5>>) = (5 :> 1 @@ 6 :> 2)",
+        "FoldFunctionOnSet(LAMBDA x, y : x - y, 20, <<4, 7, 9>>, {1, 3}) = 9 - (4 - 20)",
+        "<<12 & 10, 12 | 10, 12 ^^ 10, shiftR(13, 2), shiftR(13, 99)>> = <<8, 14, 6, 3, 0>>",
+    ];
+    for text in texts {
+        assert_eq!(value(text), Ok(Value::Bool(true)), "{text}");
+    }
+    for text in ["(-1) & 2", "shiftR(1, -1)", "FoldFunctionOnSet(+, 0, <<1>>, {2})"] {
+        assert!(value(text).is_err(), "{text}");
+    }
+}
+
+/// What is refused says where, what, and what to write instead.
+#[test]
+fn what_is_not_supported_is_refused_by_name() {
+    let refused = |definitions: &str, text: &str, wanted: &str| {
+        let module = format!("---- MODULE T ----\n{EXTENDS}, Randomization\n{definitions}\n====\n");
+        let problem = evaluate(&module, text).expect_err(text).to_string();
+        assert!(problem.contains(wanted), "{text}: {problem}");
+    };
+    for chance in ["RandomElement({1})", "RandomSubset(1, {1})"] {
+        refused("", chance, "depends on chance: write \\E x \\in S");
+        refused("", chance, ".tla:1:1: ");
+    }
+    let all = "All == /\\ TRUE\n       /\\ \\A x \\in {1} : lab(x):: x > 0";
+    for (text, step) in [("All!3", "3"), ("All!2!(1, 2)", "(...)"), ("All!label(1)", "label")] {
+        refused(
+            all,
+            text,
+            &format!(".tla:1:1: `!{step}` names no part here, of the definition of All"),
+        );
+    }
+    refused("", "Nothing!1", "Nothing is no instance of a module");
+    let changes = "RECURSIVE Iter(_, _)\nIter(F(_), n) == Iter(LAMBDA q : F(q), n)";
+    refused(
+        changes,
+        "Iter(LAMBDA x : x, 3)",
+        ":4:18: Iter gives itself another operator each time",
+    );
+}
+
 /// Integers have 64 bits.
 #[test]
 fn large_numbers_are_exact_or_an_error() {
