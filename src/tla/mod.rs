@@ -26,10 +26,12 @@
 //! - `operators`: The operators of TLA+: where each one stands, how tightly it binds, and its one
 //!   spelling.
 //! - `parse`: Reads modules: their declarations, definitions and instances.
-//! - `part`: Resolves the names of parts of definitions: by number, by argument, or by label.
+//! - `part`: Resolves the names of parts of definitions: `Inv!2!1`, the first operand of the second
+//!   one, `Inv!(a)`, the body of a quantifier with a value for what it binds, and `Inv!label(a)`.
 //! - `problem`: Why a specification cannot be read or evaluated: what people read, with the place.
 //! - `proof`: Goes past theorems and their proofs, of which nothing is kept.
-//! - `recursion`: Resolves definitions that may call themselves.
+//! - `recursion`: Resolves definitions that may call themselves: each is a routine, or one for each
+//!   operator that it is given.
 //! - `scope`: Which names can be used at a place of a specification, and what each stands for.
 //! - `sets`: Elements of sets: of those that are listed, and of those that are only described.
 //! - `source`: The modules and the configuration of a specification, as they are read, and how they

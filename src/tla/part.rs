@@ -49,9 +49,9 @@ impl<'a> Lowering<'a> {
         let mut part = self.whole(named, &given(args), (&of, scope), (primed, path.place))?;
         let steps = path.instances[at + 1..].iter().map(|(name, args)| (&**name, given(args)));
         for (name, args) in steps.chain([(path.name, last.to_vec())]) {
-            // All of a definition, as `Def!:`, has no parts of its own.
-            let is_last = std::ptr::eq(name, path.name);
-            if (name == ":" && !is_last) || !self.step(&mut part, name, &args, path.place)? {
+            // All of a definition, whose parts have names without it.
+            let is_whole = name == ":" && at + 1 == path.instances.len() && args.is_empty();
+            if !is_whole && !self.step(&mut part, name, &args, path.place)? {
                 let whole = &path.instances[at].0;
                 let step = if name.is_empty() { "(...)" } else { name };
                 let message = format!("`!{step}` names no part here, of the definition of {whole}");
@@ -114,9 +114,6 @@ impl<'a> Lowering<'a> {
         place: Place,
     ) -> Result<bool> {
         let had_labels = std::mem::take(&mut part.has_labels);
-        if name == ":" {
-            return Ok(had_labels && args.is_empty());
-        }
         if name.starts_with(|c: char| c.is_alphabetic() || c == '_') {
             return Ok(had_labels && self.label(part, name, args, place)?);
         }

@@ -9,7 +9,7 @@ use super::problem::{Problem, Result};
 use super::scope::{Applied, Arg, Named, Names, Operator, Path, Scope, find};
 use super::syntax::{Definition, Expr, Node, Place};
 
-/// With so many different operators a definition may call itself before one of these calls is known.
+/// With so many different operators a definition may call itself, one inside of the other.
 const OPERATORS_MAX: usize = 16;
 
 impl<'a> Lowering<'a> {
