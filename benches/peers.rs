@@ -1,6 +1,7 @@
 //! The figures beside which users put those of other tools: rounds per CPU second of all
 //! processes, and how long until each broken twin is found. `make bench-peers`, with
-//! `PART=rounds|floor|jobs|findings|native|specifications` for a part alone.
+//! `PART=rounds|floor|jobs|findings|native|specifications` for a part alone. The states of a
+//! specification in TLA+ are counted, too, if `SPECIFICATION` names its file.
 //!
 //! The figures of Relacy (random scheduler) and of a plain stress loop of 50 lines were measured in
 //! November 2026 on the same three algorithms, with 2 busy processors.
@@ -15,6 +16,7 @@ use interlap::adapter::compile::{Flavour, Request, Toolchain};
 use interlap::adapter::sources::Sources;
 use interlap::core::plan::{Engine, Job, Plan, WARM_UP_ROUNDS};
 use interlap::core::random::Random;
+use interlap::tla::covering::reachable;
 use interlap::tla::{Constants, Specification, Value as TlaValue};
 use serde_json::Value;
 
@@ -356,6 +358,18 @@ fn specifications() {
         let pauses = format!("{} to {}", pauses.0, pauses.1);
         println!("  {file:<8} {pauses:<14} {cpu:>8.2} {:>8}", or_dash(goal));
     }
+    if let Some(path) = std::env::var_os("SPECIFICATION") {
+        count_states(Path::new(&path));
+    }
+}
+
+/// All states of a specification, as a model checker finds them.
+fn count_states(path: &Path) {
+    let before = cpu_seconds(libc::RUSAGE_SELF);
+    let read = Specification::load(path, &Constants::new()).unwrap_or_else(|why| panic!("{why}"));
+    let states = reachable(&read, usize::MAX).expect("it says what its steps are").len();
+    let seconds = cpu_seconds(libc::RUSAGE_SELF) - before;
+    println!("{} has {states} states, found in {seconds:.2} CPU seconds", path.display());
 }
 
 fn specification(file: &str) -> PathBuf {

@@ -191,7 +191,7 @@ fn events(text: &str, marks: bool) -> Result<Calls, String> {
     for (id, timed) in read.operations() {
         let Some(made) = of_event(&timed.operation, marks)? else { continue };
         let end = made.answer.is_some().then_some(timed.end);
-        let pushed = calls.push(read.client(id), made, timed.start, end);
+        let pushed = calls.push(read.client(id), made.into(), timed.start, end);
         pushed.map_err(|misfit| misfit.to_string())?;
     }
     Ok(calls)
@@ -215,7 +215,8 @@ fn operations<'a>(
         let answer = answer_of(&line.op, line.status, results);
         let call = call_of(&line.op, marked_args(&line.op, line.args, marks), marks);
         let end = answer.is_some().then_some(line.end.unwrap_or(NEVER));
-        let pushed = calls.push(line.thread, Answered { call, answer }, line.start, end);
+        let made = Answered { call, answer }.into();
+        let pushed = calls.push(line.thread, made, line.start, end);
         pushed.map_err(|misfit| located(misfit.to_string()))?;
     }
     Ok(calls)
@@ -238,7 +239,7 @@ mod tests {
 
     fn made(text: &str) -> Vec<String> {
         let calls = read(text, false).expect(text);
-        sorted(calls.operations().map(|(_, timed)| timed.operation.clone()))
+        sorted(calls.operations().map(|(_, timed)| timed.operation.read()))
     }
 
     #[test]
@@ -272,13 +273,13 @@ mod tests {
         let line =
             r#"{"thread": 0, "op": "all() -> set<int>", "start": 1, "end": 4, "results": [[2]]}"#;
         let marked = read(line, true).expect("read");
-        let marked = sorted(marked.operations().map(|(_, timed)| timed.operation.clone()));
+        let marked = sorted(marked.operations().map(|(_, timed)| timed.operation.read()));
         assert_eq!(marked, [r##""all" {"#set":[2]}"##]);
         let line = r#"{"thread": 0, "op": "range_list", "args": [1, 9], "start": 1, "end": 4,
             "results": [2]}"#;
         let line = &line.replace('\n', " ");
         let marked = read(line, true).expect("read");
-        let marked = sorted(marked.operations().map(|(_, timed)| timed.operation.clone()));
+        let marked = sorted(marked.operations().map(|(_, timed)| timed.operation.read()));
         assert_eq!(marked, [r#"{"range_list":[1,9]} [2]"#]);
     }
 

@@ -180,7 +180,7 @@ pub fn read_any(path: &Path, whole: bool) -> Result<Calls, String> {
                 false => of.retain(|field, _| !field.starts_with('_')),
             }
             let made = Answered { call: json!({ action: of }), answer: Some(Json::Null) };
-            let pushed = calls.push(client, made, start, Some(end));
+            let pushed = calls.push(client, made.into(), start, Some(end));
             pushed.map(|_| ()).map_err(|misfit| misfit.to_string())
         };
         let read = records(&bytes, |_, logged| keep(logged));

@@ -38,7 +38,28 @@ pub struct Program {
 }
 
 /// Calls and answers that only a user's model knows.
-pub type Calls = Journal<Answered<Json, Json>>;
+pub type Calls = Journal<Written>;
+
+/// A call and its answer as text of JSON: as values they would be several times as large.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Written {
+    call: Box<str>,
+    answer: Option<Box<str>>,
+}
+
+impl From<Answered<Json, Json>> for Written {
+    fn from(made: Answered<Json, Json>) -> Written {
+        let written = |value: Json| value.to_string().into();
+        Written { call: written(made.call), answer: made.answer.map(written) }
+    }
+}
+
+impl Written {
+    pub fn read(&self) -> Answered<Json, Json> {
+        let read = |text: &str| serde_json::from_str(text).expect("as it was written");
+        Answered { call: read(&self.call), answer: self.answer.as_deref().map(read) }
+    }
+}
 
 /// A program that runs, and answers for its model.
 pub trait Running: Send + Sync {
@@ -56,23 +77,22 @@ pub trait Running: Send + Sync {
     fn own_history(&self, history: &History, strings: &Interner) -> Result<History, String>;
 
     /// What the program makes of a history of the model's own operations, if it still answers.
-    /// `goes_on` says whether anybody still waits for that.
-    fn judge(&self, own: &History, bounds: &Bounds, goes_on: &dyn Fn() -> bool) -> Option<Judged>;
+    fn judge(&self, own: &History, within: &Within) -> Option<Judged>;
 
     /// What all before `time` leaves of such a history, if the program still answers.
-    fn before(
-        &self,
-        own: &History,
-        time: u64,
-        bounds: &Bounds,
-        goes_on: &dyn Fn() -> bool,
-    ) -> Option<Before>;
+    fn before(&self, own: &History, time: u64, within: &Within) -> Option<Before>;
 
     /// What the steps of a specification went through so far, where that is counted.
     fn covered(&self) -> Option<Covered>;
 
     /// Why the program answers no more, if so. What was decided by it since then says nothing.
     fn failure(&self) -> Option<String>;
+}
+
+/// What a program may spend on a history, and whether anybody still waits for that.
+pub struct Within<'w> {
+    pub bounds: Bounds,
+    pub goes_on: &'w dyn Fn() -> bool,
 }
 
 /// What a program may spend on a history.

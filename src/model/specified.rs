@@ -16,7 +16,7 @@ use serde_json::Value as Json;
 
 use crate::core::contract::Model;
 use crate::core::recorder::Answered;
-use crate::tla::covering::{Covered, Covering, reachable};
+use crate::tla::covering::{Covered, Covering, SMALL, reachable};
 use crate::tla::methods::{DONE, Method, STEP};
 use crate::tla::validate::{CALL, TRACES};
 use crate::tla::{Action, Blocked, Constants, Problem, Source, Specification, State, Step, Value};
@@ -147,7 +147,7 @@ impl Specified {
         let is_whole = self.of_history.is_empty();
         move || {
             let mut covered = covering.as_ref()?.covered();
-            covered.reachable = is_whole.then(|| reachable(&of)).flatten();
+            covered.reachable = is_whole.then(|| reachable(&of, SMALL)).flatten();
             Some(covered)
         }
     }

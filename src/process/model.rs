@@ -18,7 +18,7 @@ use crate::core::operation::{Op, Status};
 use crate::core::own;
 use crate::core::recorder::Answered;
 use crate::exchange::calls;
-use crate::model::program::{Before, Bounds, Calls, Judged, Program, Running, THREAD, WIREDTIGER};
+use crate::model::program::{Before, Calls, Judged, Program, Running, THREAD, WIREDTIGER, Within};
 use crate::model::wiredtiger::WiredTiger;
 use crate::model::{Model, Specified};
 use crate::serve::{Asked, Described, Question, Reply, Told, serve_as};
@@ -150,7 +150,7 @@ impl Running for Served {
         let made = calls.operations().map(|(id, timed)| {
             let end = (timed.end != NEVER).then_some(timed.end);
             Ok((
-                timed.operation.clone(),
+                timed.operation.read(),
                 Boxed { client: calls.client(id), start: timed.start, end },
             ))
         });
@@ -188,30 +188,19 @@ impl Running for Served {
         Ok(own)
     }
 
-    fn judge(
-        &self,
-        history: &History,
-        bounds: &Bounds,
-        goes_on: &dyn Fn() -> bool,
-    ) -> Option<Judged> {
+    fn judge(&self, history: &History, within: &Within) -> Option<Judged> {
         let (begun, history) = told(history)?;
-        let question = Question::Judge { history, bounds: bounds.clone() };
-        match begun.ask(&question, goes_on)? {
+        let question = Question::Judge { history, bounds: within.bounds.clone() };
+        match begun.ask(&question, within.goes_on)? {
             Reply::Judged(judged) => Some(judged),
             _ => None,
         }
     }
 
-    fn before(
-        &self,
-        history: &History,
-        time: u64,
-        bounds: &Bounds,
-        goes_on: &dyn Fn() -> bool,
-    ) -> Option<Before> {
+    fn before(&self, history: &History, time: u64, within: &Within) -> Option<Before> {
         let (begun, history) = told(history)?;
-        let question = Question::Before { time, history, bounds: bounds.clone() };
-        match begun.ask(&question, goes_on)? {
+        let question = Question::Before { time, history, bounds: within.bounds.clone() };
+        match begun.ask(&question, within.goes_on)? {
             Reply::Before(before) => Some(before),
             _ => None,
         }

@@ -12,6 +12,8 @@ pub struct Config {
     /// Names that stand for others.
     pub replaced: HashMap<String, String>,
     pub init: Option<String>,
+    /// The action that is all steps.
+    pub next: Option<String>,
     pub specification: Option<String>,
     /// Names of what is true in every state.
     pub invariants: Vec<String>,
@@ -52,6 +54,11 @@ impl Config {
         Ok(config)
     }
 
+    /// The name of the action that is all steps, unless a formula says what these are.
+    pub fn next(&self) -> &str {
+        self.next.as_deref().unwrap_or("Next")
+    }
+
     /// Adds what a further text says; where both give a value, it is the later one.
     ///
     /// # Errors
@@ -71,6 +78,7 @@ impl Config {
                     at = self.constant(word, &words, at).map_err(located)?;
                 }
                 "INIT" => self.init = Some(word.clone()),
+                "NEXT" => self.next = Some(word.clone()),
                 "SPECIFICATION" => self.specification = Some(word.clone()),
                 "INVARIANT" | "INVARIANTS" => self.invariants.push(word.clone()),
                 "ALIAS" => self.alias = Some(word.clone()),

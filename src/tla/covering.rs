@@ -14,10 +14,7 @@ use super::specification::{Specification, State};
 /// So many states are told apart.
 const STATES_MAX: usize = 1 << 20;
 /// A specification is small if there are no more that it can come to.
-const SMALL: usize = 20_000;
-
-/// The action that is all steps.
-const NEXT: &str = "Next";
+pub const SMALL: usize = 20_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -74,9 +71,10 @@ impl Covered {
     }
 }
 
-/// The states that a specification can come to, if they are few.
-pub fn reachable(of: &Specification) -> Option<HashSet<u64>> {
-    let next = of.action(NEXT)?.as_ref().ok().filter(|action| action.params.is_empty())?;
+/// The hashes of all states that a specification can come to, unless they are more than `most`, or
+/// nothing says what all steps are.
+pub fn reachable(of: &Specification, most: usize) -> Option<HashSet<u64>> {
+    let next = of.action(&of.next)?.as_ref().ok().filter(|action| action.params.is_empty())?;
     let mut open = of.begin().ok()?;
     let mut known: HashSet<u64> = open.iter().map(hash).collect();
     while let Some(state) = open.pop() {
@@ -85,7 +83,7 @@ pub fn reachable(of: &Specification) -> Option<HashSet<u64>> {
                 open.push(step.next);
             }
         }
-        if known.len() > SMALL {
+        if known.len() > most {
             return None;
         }
     }

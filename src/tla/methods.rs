@@ -12,9 +12,6 @@ use super::value::Value;
 pub const STEP: &str = "_Step";
 pub const DONE: &str = "_Done";
 
-/// The action that is all steps, if the configuration names none.
-const NEXT: &str = "Next";
-
 /// Names by which the answer is known among parameters.
 const ANSWERS: [&str; 8] =
     ["answer", "result", "response", "reply", "ret", "returned", "was", "found"];
@@ -62,7 +59,7 @@ pub fn methods(
     });
     let known = Known { definitions: definitions.collect(), config };
     let mut calls = Vec::new();
-    match known.definitions.get(NEXT) {
+    match known.definitions.get(config.next()) {
         Some(next) => known.collect(&next.body, &mut Vec::new(), is_action, &mut calls),
         None => known.outermost(is_action, &mut calls),
     }

@@ -149,6 +149,7 @@ impl Source {
         let variables = std::mem::take(&mut lowering.globals.variables);
         Ok(Specification {
             name: modules[0].name.clone(),
+            next: config.next().to_string(),
             passing: variables.iter().position(|name| name == validate::ACTION),
             variables,
             compiled: compiled(lowering),

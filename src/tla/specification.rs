@@ -26,6 +26,8 @@ pub type Constants = BTreeMap<String, Value>;
 #[derive(Debug)]
 pub struct Specification {
     pub name: String,
+    /// The action that is all steps, if there is one of this name.
+    pub next: String,
     pub variables: Vec<String>,
     /// The variable of which only the next value is looked at: no state has it.
     pub(super) passing: Option<usize>,

@@ -1,7 +1,6 @@
 //! Specifications in TLA+ against TLC: expressions and actions with its answers, which
 //! tests/data/tla/generate.py asked for.
 
-use std::collections::HashSet;
 use std::path::Path;
 
 use interlap::check::{Limits, Verdict, check};
@@ -12,7 +11,8 @@ use interlap::core::operation::Status;
 use interlap::core::recorder::Answered;
 use interlap::exchange::calls;
 use interlap::model::{Spec, Specified};
-use interlap::tla::{Constants, Specification, State, Value, evaluate};
+use interlap::tla::covering::reachable;
+use interlap::tla::{Constants, Specification, Value, evaluate};
 use serde_json::{Value as Json, json};
 
 use super::agreement::SMALL;
@@ -270,17 +270,7 @@ fn a_specification_says_what_the_bundled_model_does() {
 fn states(path: &Path) -> usize {
     let specification = Specification::load(path, &Constants::new());
     let specification = specification.unwrap_or_else(|problem| panic!("{problem}"));
-    let next = specification.action("Next").expect("it has one").as_ref().expect("an action");
-    let mut states = specification.begin().expect("first states");
-    let mut known: HashSet<State> = states.iter().cloned().collect();
-    while let Some(state) = states.pop() {
-        for step in specification.steps(next, &state, &[]).expect("steps") {
-            if known.insert(step.next.clone()) {
-                states.push(step.next);
-            }
-        }
-    }
-    known.len()
+    reachable(&specification, usize::MAX).expect("it says what its steps are").len()
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::check::undecided::{Exhausted, Undecided};
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::History;
 use crate::core::interner::Interner;
-use crate::model::program::{Before, Bounds, GaveUp, Judged};
+use crate::model::program::{Before, Bounds, GaveUp, Judged, Within};
 use crate::model::{Kind, Spec};
 
 /// The history that is judged under `spec`, with the same ids of operations.
@@ -33,7 +33,9 @@ pub fn own<'h>(history: &'h History, spec: &Spec) -> Result<Cow<'h, History>, Un
 /// about each step then.
 pub fn judged(history: &History, spec: &Spec, limits: &Limits) -> Option<Verdict> {
     let running = spec.program.and_then(|program| program.running())?;
-    Some(match running.judge(history, &bounds(limits), &|| !is_cancelled(limits))? {
+    let goes_on = || !is_cancelled(limits);
+    let within = Within { bounds: bounds(limits), goes_on: &goes_on };
+    Some(match running.judge(history, &within)? {
         Judged::Linearizable => Verdict::Consistent,
         Judged::Unexplained(failed, others, in_steps) => {
             let rule = if in_steps { UNEXPLAINED_IN_STEPS } else { UNEXPLAINED };
@@ -51,7 +53,8 @@ pub fn judged(history: &History, spec: &Spec, limits: &Limits) -> Option<Verdict
 /// What all before a time of the history leaves, as far as its program tells.
 pub fn before(history: &History, time: u64, spec: &Spec, limits: &Limits) -> Option<Before> {
     let running = spec.program.and_then(|program| program.running())?;
-    running.before(history, time, &bounds(limits), &|| !is_cancelled(limits))
+    let goes_on = || !is_cancelled(limits);
+    running.before(history, time, &Within { bounds: bounds(limits), goes_on: &goes_on })
 }
 
 fn bounds(limits: &Limits) -> Bounds {
