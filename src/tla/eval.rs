@@ -469,16 +469,16 @@ impl<'s> Machine<'s> {
             to.list()?;
             return Ok(to);
         };
-        let Some(old) = of.get(at)?.cloned() else { return Ok(of) };
+        let Some(place) = of.place(at)? else { return Ok(of) };
+        let old = of.get(at)?.expect("it has a value there").clone();
         let new = self.changed(old, rest, change, slot)?;
         Ok(match of {
             Value::Seq(mut items) => {
-                Arc::make_mut(&mut items)[at.int()? as usize - 1] = new;
+                Arc::make_mut(&mut items)[place] = new;
                 Value::Seq(items)
             }
             Value::Function(mut pairs) => {
-                let found = pairs.binary_search_by(|pair| pair.0.cmp(at));
-                Arc::make_mut(&mut pairs)[found.expect("it has a value there")].1 = new;
+                Arc::make_mut(&mut pairs)[place].1 = new;
                 Value::Function(pairs)
             }
             _ => unreachable!("only functions have values"),

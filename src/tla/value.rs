@@ -146,15 +146,28 @@ impl Value {
 
     /// The value of a function, if the argument is in its domain.
     pub fn get(&self, argument: &Value) -> Result<Option<&Value>> {
+        let at = self.place(argument)?;
+        Ok(at.map(|at| match self {
+            Value::Function(pairs) => &pairs[at].1,
+            Value::Seq(items) => &items[at],
+            _ => unreachable!("only functions have values"),
+        }))
+    }
+
+    /// Which of a function's values is that of the argument, if this is in its domain.
+    pub fn place(&self, argument: &Value) -> Result<Option<usize>> {
         match self {
+            // The domain is empty, and so has no type.
+            Value::Seq(items) if items.is_empty() => Ok(None),
             Value::Seq(items) => {
-                let at = argument.int()?;
-                Ok(usize::try_from(at - 1).ok().and_then(|at| items.get(at)))
+                let at = usize::try_from(argument.int()? - 1).ok();
+                Ok(at.filter(|at| *at < items.len()))
             }
             Value::Function(pairs) => {
                 comparable(argument, &pairs[0].0)?;
-                let at = pairs.binary_search_by(|pair| pair.0.cmp(argument));
-                Ok(at.ok().map(|at| &pairs[at].1))
+                let mut listed = argument.clone();
+                listed.list()?;
+                Ok(pairs.binary_search_by(|pair| pair.0.cmp(&listed)).ok())
             }
             other => other.no("a function"),
         }

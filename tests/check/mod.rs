@@ -28,6 +28,7 @@ mod store;
 mod streams;
 mod streams_online;
 mod tla;
+mod tla_random;
 mod transactions;
 mod transactions_online;
 mod users;

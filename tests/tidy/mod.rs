@@ -205,7 +205,7 @@ fn only_the_harness_is_unsafe() {
 }
 
 /// Programs that the smallest Debian has, or that come with Rust or a package of the Makefile.
-const PROGRAMS: [&str; 12] = [
+const PROGRAMS: [&str; 13] = [
     "c++",
     "cargo",
     "cc",
@@ -214,6 +214,7 @@ const PROGRAMS: [&str; 12] = [
     "env",
     "g++",
     "gdb",
+    "java",
     "node",
     "setarch",
     "sh",
