@@ -289,7 +289,8 @@ impl PartialOrd for Value {
 
 impl Ord for Value {
     /// FALSE before TRUE, integers by size, strings by their letters; the smaller set and the
-    /// shorter sequence first, then by the first element that differs. CHOOSE takes the first.
+    /// shorter sequence first, then by the first element that differs; functions as sequences of
+    /// their arguments and values. CHOOSE takes the first.
     fn cmp(&self, other: &Value) -> Ordering {
         use Value::{Bool, Function, Int, Model, Range, Seq, Set, Text};
         match (self, other) {
@@ -305,6 +306,8 @@ impl Ord for Value {
             (Function(one), Function(other)) => {
                 one.len().cmp(&other.len()).then_with(|| one.cmp(other))
             }
+            (Seq(items), Function(pairs)) => with_function(items, pairs),
+            (Function(pairs), Seq(items)) => with_function(items, pairs).reverse(),
             (Range(a, b), Range(c, d)) => (a, b).cmp(&(c, d)),
             (Value::Described(one), Value::Described(other)) => {
                 if one == other {
@@ -357,6 +360,13 @@ impl fmt::Display for Value {
             },
         }
     }
+}
+
+/// The order of a sequence and of a function that is none.
+fn with_function(items: &[Value], pairs: &[(Value, Value)]) -> Ordering {
+    let places = (1..).map(Value::Int).zip(items);
+    let by_pair = || places.cmp(pairs.iter().map(|(argument, value)| (argument.clone(), value)));
+    items.len().cmp(&pairs.len()).then_with(by_pair)
 }
 
 /// The name of a record's field.

@@ -107,6 +107,12 @@ pub(super) fn open(text: String) -> Made {
     Made { text, of: OPEN, is_open: true }
 }
 
+/// An expression that does not look like what a set's elements are bound to: TLC's parser expects
+/// that where `\in` stands in a set.
+pub(super) fn plain(text: String) -> String {
+    if text.contains("\\in ") { format!("({text})") } else { text }
+}
+
 /// Makes expressions.
 pub struct Generator {
     pub(super) random: Random,
@@ -274,7 +280,7 @@ impl Generator {
     /// Up to so many expressions, with commas between.
     pub(super) fn several(&mut self, of: &Type, depth: usize, most: usize) -> String {
         let count = self.random.below(most + 1);
-        let all: Vec<String> = (0..count).map(|_| self.text(of, depth)).collect();
+        let all: Vec<String> = (0..count).map(|_| plain(self.text(of, depth))).collect();
         all.join(", ")
     }
 

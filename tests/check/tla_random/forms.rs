@@ -1,7 +1,7 @@
 //! The forms of expressions that have a type, and those that any type has.
 
 use super::expressions::Type::{self, Bool, Function, Int, Pair, Record, Seq, Set, Text};
-use super::expressions::{Generator, Made, closed, open};
+use super::expressions::{Generator, Made, closed, open, plain};
 
 fn boxed(of: &Type) -> Box<Type> {
     Box::new(of.clone())
@@ -82,7 +82,7 @@ impl Generator {
     /// The value of a function, mostly at an argument that it has.
     fn at_an_argument(&mut self, of: &Type, depth: usize) -> Made {
         let (name, from) = (self.name(), self.kind(1));
-        let at = self.text(&from, depth.min(1));
+        let at = plain(self.text(&from, depth.min(1)));
         let function = match self.random.percent(90) {
             true => {
                 let body = self.with(&[(&name, &from)], of, depth);
@@ -191,7 +191,7 @@ impl Generator {
     fn chosen(&mut self, of: &Type, depth: usize) -> Made {
         let (name, is_any) = (self.name(), self.random.percent(70));
         let from = match is_any {
-            true => format!("{{{}, {}}}", self.text(of, depth), self.text(of, depth)),
+            true => format!("{{{}}}", [(); 2].map(|()| plain(self.text(of, depth))).join(", ")),
             false => self.text(&set(of), depth),
         };
         let condition = match is_any {
@@ -291,11 +291,7 @@ impl Generator {
             3 | 4 => {
                 let (bounds, names) = self.bound(depth);
                 let names: Vec<_> = names.iter().map(|(name, of)| (&name[..], of)).collect();
-                let mut body = self.with(&names, of, depth);
-                // It would be the beginning of a set of those that are so.
-                if body.contains("\\in ") {
-                    body = format!("({body})");
-                }
+                let body = plain(self.with(&names, of, depth));
                 closed(format!("{{{body} : {bounds}}}"))
             }
             5 | 6 => self.between(&["\\cup", "\\cap", "\\"], &set(of), depth),

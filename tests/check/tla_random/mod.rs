@@ -110,21 +110,27 @@ fn check() {
     refused.truncate(80 + count / 100);
     println!("{share} % have a value; compared: {}, and {} others", valued.len(), refused.len());
     assert!(share > 75 && refused.len() > 50);
-    let (mut wrong, mut overflows) = (0, 0);
+    let (mut wrong, mut overflows, mut lenient) = (0, 0, 0);
     for (some, wanted) in [(&mut valued, Answer::Equal), (&mut refused, Answer::Refused)] {
         let in_a_run = if wanted == Answer::Equal { IN_A_RUN } else { 1 };
         for some in some.chunks(in_a_run) {
             for (asked, answer) in some.iter().zip(ask(&jar, some)) {
-                if answer == Answer::Overflow {
-                    overflows += 1;
-                } else if answer != wanted {
-                    wrong += 1;
+                match answer {
+                    answer if answer == wanted => continue,
+                    Answer::Overflow => overflows += 1,
+                    Answer::Refused => lenient += 1,
+                    Answer::Equal | Answer::Different => wrong += 1,
+                }
+                if answer != Answer::Overflow {
                     let here = asked.value.as_deref().unwrap_or("refused");
                     println!("{}\n  is {here} here; TLC: {answer:?}", asked.expression);
                 }
             }
         }
     }
+    // A wrong type is not refused here without need: TLC compares an argument with all those of a
+    // function, and evaluates the sets of all names that are bound, though one of them be empty.
+    assert!(lenient <= count / 1000, "{lenient} are refused by TLC alone");
     assert!(overflows < count / 50, "{overflows} are too large for TLC");
     assert_eq!(wrong, 0, "they differ");
 }
