@@ -4,6 +4,8 @@
 //!
 //! - `wanted`: Guesses which of several calls came first by their values alone, whatever the model:
 //!   of two that are given a value, the one whose value another call has to do with earlier.
+mod known;
+mod question;
 mod wanted;
 
 use std::collections::HashMap;
@@ -20,7 +22,6 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::check::{
@@ -28,126 +29,17 @@ use crate::check::{
     Witness, check_wanting, left_before,
 };
 use crate::core::history::OperationId;
-use crate::core::journal::Journal;
 use crate::core::recorder::Answered;
 use crate::model::Model;
-#[cfg(doc)]
-use crate::model::program::THREAD;
 use crate::model::program::{Before, Bounds, GaveUp, Judged};
 use crate::tla::Problem;
 use crate::tla::covering::Covered;
+use known::{ByNumber, Known, Whole, journal};
+pub use question::{Asked, Described, Question, Reply, SOCKET, Told, VERSION};
 use wanted::{Values, Wanted};
-
-/// The variable of the environment that has the path of the socket.
-pub const SOCKET: &str = "INTERLAP_MODEL_SOCKET";
-
-/// What is asked of a model.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Question {
-    /// What these operations are.
-    Operations(Vec<Asked>),
-    /// The state before a history of the operations with these first steps.
-    Init(Vec<u32>),
-    /// The states after a step that is made in a state.
-    Step {
-        state: u32,
-        step: u32,
-    },
-    IsEmpty(u32),
-    RightAnswer {
-        state: u32,
-        step: u32,
-    },
-    Describe(u32),
-    /// What its steps went through so far.
-    Covered,
-    /// Whether some order explains a history, and leaves the object empty, if it was.
-    Judge {
-        history: Told,
-        bounds: Bounds,
-    },
-    /// What all before this time of a history leaves.
-    Before {
-        time: u64,
-        history: Told,
-        bounds: Bounds,
-    },
-}
-
-/// An operation that a model is asked about.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Asked {
-    /// One of unknown outcome.
-    Open(Json),
-    /// A call and its answer.
-    Answered(Json, Json),
-}
-
-/// A history that a model is asked about.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Told {
-    /// The state before it.
-    pub state: u32,
-    /// Each with its thread, its place among those of the thread, its first step, its start and its
-    /// end.
-    pub operations: Vec<(u32, u32, u32, u64, Option<u64>)>,
-    pub drained: bool,
-}
-
-/// What a model answers.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Reply {
-    /// The first: what is spoken here, and the type of the model.
-    Hello {
-        version: u32,
-        model: String,
-        /// Whether a call has the number of its client, too ([`THREAD`]).
-        threads: bool,
-    },
-    Operations(Vec<Described>),
-    States(Vec<u32>),
-    Is(bool),
-    Text(Option<String>),
-    Judged(Judged),
-    Before(Before),
-    /// The model still takes steps: the reply comes later.
-    GoesOn,
-    /// Nothing where the model does not count it.
-    Covered(Option<Covered>),
-    /// The model cannot answer: it panicked, or knows no such operation.
-    Failed(String),
-}
-
-/// The version of [`Question`] and [`Reply`].
-pub const VERSION: u32 = 5;
 
 /// How often it is said that a history is still looked at.
 const SAID_EVERY: Duration = Duration::from_secs(1);
-
-/// What is said of an operation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Described {
-    /// The number of its first step; the others have the next ones.
-    pub first: u32,
-    pub steps: u32,
-    /// The part of the object that it concerns, and a number that tells apart keys of one text.
-    pub part: Option<(u64, String)>,
-    /// By step.
-    pub reads: Vec<bool>,
-    pub repeats: Vec<bool>,
-    pub text: String,
-}
-
-impl Described {
-    /// An operation of which the model said nothing.
-    pub fn unknown() -> Described {
-        let (reads, repeats) = (vec![false], vec![false]);
-        Described { first: 0, steps: 1, part: None, reads, repeats, text: String::new() }
-    }
-}
 
 /// Answers interlap's questions about a model until it asks no more. A panic of the model ends the
 /// check, and is told; so is an operation that is of no type of the model's.
@@ -247,12 +139,6 @@ where
     histories: HashMap<u32, Vec<u32>>,
     /// Steps that were taken, in histories that are looked at.
     taken: AtomicU64,
-}
-
-struct Whole<O> {
-    operation: O,
-    values: Values,
-    steps: u32,
 }
 
 impl<C, A, M> Served<Answered<C, A>, M>
@@ -377,10 +263,10 @@ where
     }
 
     /// The model of operations by their numbers, from a state on in which a history begins.
-    fn since(&self, state: u32) -> Since<'_, Answered<C, A>, M> {
+    fn since(&self, state: u32) -> ByNumber<'_, Answered<C, A>, M> {
         let Served { model, wholes, steps, taken, .. } = self;
         let history = self.histories[&state].iter().map(|first| &wholes[first].operation);
-        Since { model, wholes, steps, taken, history: history.collect() }
+        ByNumber { model, wholes, steps, taken, history: history.collect() }
     }
 
     /// The number of a state; equal ones have the same.
@@ -418,17 +304,6 @@ where
         self.steps.append(&mut steps);
         Ok(Described { first, steps: count, part, reads, repeats, text })
     }
-}
-
-/// The operations by numbers, their names as they were asked for, and the state before.
-fn journal(told: Told) -> (Journal<Known>, impl Fn(OperationId) -> OperationId, u32) {
-    let (mut journal, mut named) = (Journal::default(), HashMap::new());
-    journal.drained = told.drained;
-    for (thread, index, step, start, end) in told.operations {
-        let id = journal.push(thread, Known::Whole(step), start, end).expect("as it was recorded");
-        named.insert(id, OperationId { thread, index });
-    }
-    (journal, move |id| named[&id], told.state)
 }
 
 /// Does what takes long, and says meanwhile that it goes on, as long as steps are taken: one that
@@ -490,73 +365,6 @@ fn gave_up(why: &Exhausted) -> GaveUp {
         Exhausted::Steps(_) => GaveUp::Steps,
         Exhausted::Memory(_) => GaveUp::Memory,
         Exhausted::Cancelled | Exhausted::Deadline => GaveUp::Time,
-    }
-}
-
-/// An operation that is known by the number of its first step, or one step.
-#[derive(Clone, Copy, Debug)]
-enum Known {
-    Whole(u32),
-    Step(u32),
-}
-
-/// The model of operations that are known by numbers, before a history of these.
-struct Since<'s, O, M> {
-    model: &'s M,
-    wholes: &'s HashMap<u32, Whole<O>>,
-    steps: &'s [O],
-    taken: &'s AtomicU64,
-    history: Vec<&'s O>,
-}
-
-impl<O: Debug, M: Model<O>> Since<'_, O, M> {
-    fn of(&self, known: &Known) -> &O {
-        match known {
-            Known::Whole(first) => &self.wholes[first].operation,
-            Known::Step(number) => &self.steps[*number as usize],
-        }
-    }
-}
-
-impl<O: Debug, M: Model<O>> Model<Known> for Since<'_, O, M> {
-    type State = M::State;
-
-    fn init(&self) -> M::State {
-        self.model.init_for(&mut self.history.iter().copied())
-    }
-    fn step(&self, state: &M::State, operation: &Known, next: &mut Vec<M::State>) {
-        self.taken.fetch_add(1, Ordering::Relaxed);
-        self.model.step(state, self.of(operation), next);
-    }
-    fn is_empty(&self, state: &M::State) -> bool {
-        self.model.is_empty(state)
-    }
-    fn part(&self, operation: &Known) -> Option<impl Eq + Hash + Debug> {
-        self.model.part(self.of(operation))
-    }
-    fn reads(&self, operation: &Known) -> bool {
-        self.model.reads(self.of(operation))
-    }
-    fn is_too_late(&self, state: &M::State, operation: &Known) -> bool {
-        self.model.is_too_late(state, self.of(operation))
-    }
-    fn may_wait(&self, state: &M::State, due: &[&Known], open: &[&Known], waits: &mut [bool]) {
-        let of = |known: &[&Known]| known.iter().map(|known| self.of(known)).collect::<Vec<_>>();
-        self.model.may_wait(state, &of(due), &of(open), waits);
-    }
-    fn split(&self, operation: &Known, steps: &mut Vec<Known>) {
-        let Known::Whole(first) = *operation else { return };
-        let count = self.wholes[&first].steps;
-        steps.extend((first..first + count).map(Known::Step));
-    }
-    fn repeats(&self, step: &Known) -> bool {
-        self.model.repeats(self.of(step))
-    }
-    fn describe_state(&self, state: &M::State) -> String {
-        self.model.describe_state(state)
-    }
-    fn weight(&self, state: &M::State) -> usize {
-        self.model.weight(state)
     }
 }
 

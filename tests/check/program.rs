@@ -8,6 +8,7 @@ use std::hash::Hash;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use interlap::check::{
     Explanation, Limits, OfSearch, Undecided, Verdict, check, order, partials, search_trace,
@@ -55,6 +56,7 @@ fn a_model_answers() {
                 std::hint::spin_loop();
             }
         })),
+        Ok("slow") => serve(Bad(|| std::thread::sleep(Duration::from_secs(1)))),
         other => panic!("no model {other:?}"),
     };
     assert_eq!(ended, std::process::ExitCode::SUCCESS);
@@ -285,6 +287,13 @@ fn of_several_steps_a_program_says_what_the_library_does() {
     compare(Queue, "queue", "fifo", shape, 2_000);
 }
 
+/// What is shown of them has a past, which the program follows.
+#[test]
+fn of_longer_histories_a_program_says_what_the_library_does() {
+    let shape = Shape { bulk: 10, threads: (2, 3), operations: (12, 14), hides: 0, ..SMALL };
+    compare(Queue, "queue", "fifo", shape, 300);
+}
+
 #[test]
 fn what_is_left_at_the_end_is_told_in_the_models_words() {
     let folder = tempfile::tempdir().expect("temp folder");
@@ -304,10 +313,16 @@ fn what_is_left_at_the_end_is_told_in_the_models_words() {
 }
 
 fn one_call() -> History {
+    calls_in_turn(1)
+}
+
+fn calls_in_turn(count: u64) -> History {
     let mut history = History::default();
-    let (op, status) = (Op::Dequeue, Status::Empty);
-    let entry = Entry { op, status, start: 1, end: 2, args: &[], results: &[] };
-    history.push(0, entry).expect("a call");
+    for at in 0..count {
+        let (op, status, start) = (Op::Dequeue, Status::Empty, 1 + 2 * at);
+        let entry = Entry { op, status, start, end: start + 1, args: &[], results: &[] };
+        history.push(0, entry).expect("a call");
+    }
     history
 }
 
@@ -336,6 +351,14 @@ fn a_model_that_fails_decides_nothing() {
 #[ignore = "waits for 10 s: make test-long"]
 fn a_model_that_does_not_come_back_decides_nothing() {
     fails("endless", "the model gave no answer for ");
+}
+
+#[test]
+#[ignore = "waits for 15 s: make test-long"]
+fn a_model_that_takes_many_slow_steps_is_waited_for() {
+    let folder = tempfile::tempdir().expect("temp folder");
+    let verdict = check(&calls_in_turn(15), &started(folder.path(), "slow"), &Limits::default());
+    assert_eq!(verdict, Verdict::Consistent);
 }
 
 #[test]
