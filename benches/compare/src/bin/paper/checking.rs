@@ -93,7 +93,7 @@ fn rows(sizes: impl Iterator<Item = (usize, usize)>, setting: &Setting) -> Vec<R
     rows
 }
 
-fn cell(outcome: Outcome, setting: &Setting) -> String {
+pub fn cell(outcome: Outcome, setting: &Setting) -> String {
     use crate::meter::Exceeded;
     let both =
         |seconds: f64, mebibytes: f64| format!("{} s, {} MiB", short(seconds), short(mebibytes));

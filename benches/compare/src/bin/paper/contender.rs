@@ -17,12 +17,18 @@ pub enum Contender {
     Bundled,
     Specification,
     Tlc,
+    /// TLC with a stack in place of its queue.
+    DepthFirst,
     Porcupine,
 }
 
 impl Contender {
     pub const ALL: [Contender; 4] =
         [Contender::Bundled, Contender::Specification, Contender::Tlc, Contender::Porcupine];
+
+    fn is_tlc(self) -> bool {
+        matches!(self, Contender::Tlc | Contender::DepthFirst)
+    }
 }
 
 impl fmt::Display for Contender {
@@ -31,6 +37,7 @@ impl fmt::Display for Contender {
             Contender::Bundled => "interlap, `range-set`",
             Contender::Specification => "interlap, TLA+",
             Contender::Tlc => "TLC",
+            Contender::DepthFirst => "TLC, depth first",
             Contender::Porcupine => "porcupine-rs",
         })
     }
@@ -54,22 +61,50 @@ pub enum Outcome {
     NotAsked,
 }
 
-/// The files of one history.
+/// What histories are judged by.
+pub struct Judges {
+    /// The bundled model.
+    pub model: &'static str,
+    /// The file of the specification, with the options that interlap has for it.
+    pub specification: String,
+    /// The module by which TLC looks for an order.
+    pub order: &'static str,
+}
+
+/// The files of one history, and what judges it.
 pub struct Files {
+    judges: Judges,
     history: PathBuf,
     tlc: PathBuf,
     folder: PathBuf,
 }
 
 impl Files {
+    /// Those of a history of a set.
     pub fn write(history: &History, setting: &Setting) -> Files {
+        let range_set = setting.specification("RangeSet.tla");
+        let specification = range_set.to_str().expect("paths are UTF-8").to_string();
+        let judges = Judges { model: "range-set", specification, order: "Order.tla" };
+        let text = jsonl::write(history, judges.model, &Interner::default());
+        Files::of(judges, &text, &tlc::modules(history, &range_set), setting)
+    }
+
+    /// `modules`: what TLC needs, by the names of the files.
+    pub fn of(
+        judges: Judges,
+        history: &str,
+        modules: &[(&str, String)],
+        setting: &Setting,
+    ) -> Files {
         let folder = setting.scratch.join("history");
-        let files =
-            Files { history: folder.join("history.jsonl"), tlc: folder.join("tlc"), folder };
+        let (file, tlc) = (folder.join("history.jsonl"), folder.join("tlc"));
+        let files = Files { judges, history: file, tlc, folder };
         files.remove();
-        tlc::write(history, &setting.specification("RangeSet.tla"), &files.tlc);
-        let text = jsonl::write(history, "range-set", &Interner::default());
-        std::fs::write(&files.history, text).expect("a file can be written");
+        std::fs::create_dir_all(&files.tlc).expect("a folder can be made");
+        std::fs::write(&files.history, history).expect("a file can be written");
+        for (name, text) in modules {
+            std::fs::write(files.tlc.join(name), text).expect("a file can be written");
+        }
         files
     }
 
@@ -89,7 +124,7 @@ pub fn ask(contender: Contender, files: &Files, good: bool, setting: &Setting) -
     if let Some(exceeded) = metered.exceeded {
         return Outcome::Exceeded(exceeded);
     }
-    if contender == Contender::Tlc && metered.output.contains("OutOfMemoryError") {
+    if contender.is_tlc() && metered.output.contains("OutOfMemoryError") {
         return Outcome::Exceeded(Exceeded::Memory);
     }
     match verdict(contender, &metered) {
@@ -103,7 +138,7 @@ pub fn ask(contender: Contender, files: &Files, good: bool, setting: &Setting) -
 
 fn command(contender: Contender, files: &Files, setting: &Setting) -> Vec<String> {
     let text = |path: &Path| path.to_str().expect("paths are UTF-8").to_string();
-    let check = |model: String| {
+    let check = |model: &str| {
         let file = text(&files.history);
         vec![
             text(&setting.interlap),
@@ -111,25 +146,30 @@ fn command(contender: Contender, files: &Files, setting: &Setting) -> Vec<String
             file,
             "--json".into(),
             "--model".into(),
-            model,
+            model.into(),
         ]
     };
     match contender {
-        Contender::Bundled => check("range-set".into()),
-        Contender::Specification => check(text(&setting.specification("RangeSet.tla"))),
+        Contender::Bundled => check(files.judges.model),
+        Contender::Specification => check(&files.judges.specification),
         Contender::Porcupine => {
             let own = std::env::current_exe().expect("a program has a path");
             vec![text(&own), "porcupine".into(), text(&files.history)]
         }
-        Contender::Tlc => {
+        Contender::Tlc | Contender::DepthFirst => {
             // The heap is what the limit leaves when the virtual machine itself has its part.
             let heap = format!("-Xmx{}m", setting.limits.mebibytes - 512);
             let options = ["-Xss512m", "-XX:+UseSerialGC", "-cp"].map(String::from);
             let mut all = vec!["java".to_string(), heap];
             all.extend(options);
-            all.push(text(&setting.tla2tools));
-            let rest = "tlc2.TLC -deadlock -nowarning -workers 1 -metadir states Order.tla";
-            all.extend(rest.split(' ').map(String::from));
+            let jar = text(&setting.tla2tools);
+            // What is found first counts.
+            all.push(match contender {
+                Contender::DepthFirst => format!("{}:{jar}", text(&setting.depth_first)),
+                _ => jar,
+            });
+            let rest = "tlc2.TLC -deadlock -nowarning -workers 1 -metadir states";
+            all.extend(rest.split(' ').chain([files.judges.order]).map(String::from));
             all
         }
     }
@@ -140,9 +180,13 @@ fn verdict(contender: Contender, metered: &Metered) -> Option<bool> {
     let said = &metered.output;
     let unknown = || panic!("{contender} does not say what it found: {said}");
     match contender {
-        Contender::Tlc if said.contains(tlc::FOUND) => Some(true),
-        Contender::Tlc if said.contains(tlc::COMPLETED) => Some(false),
-        Contender::Tlc => unknown(),
+        Contender::Tlc | Contender::DepthFirst => {
+            match (said.contains(tlc::FOUND), said.contains(tlc::COMPLETED)) {
+                (true, _) => Some(true),
+                (false, true) => Some(false),
+                _ => unknown(),
+            }
+        }
         Contender::Porcupine => match said.trim() {
             "consistent" => Some(true),
             "violation" => Some(false),

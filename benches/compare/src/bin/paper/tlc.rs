@@ -23,38 +23,57 @@ pub const COMPLETED: &str = "Model checking completed. No error has been found."
 /// those of very many.
 const PART: usize = 2000;
 
-/// Writes all that TLC needs into a folder.
-pub fn write(history: &History, range_set: &Path, folder: &Path) {
+/// All that TLC needs, by the names of the files.
+pub fn modules(history: &History, range_set: &Path) -> [(&'static str, String); 5] {
     let range_set = std::fs::read_to_string(range_set).expect("the specification is there");
-    let modules = [
-        ("Order.tla", ORDER),
-        ("Order.cfg", CONFIGURATION),
-        ("SequencesExt.tla", SEQUENCES),
-        ("RangeSet.tla", &range_set),
-        ("Calls.tla", &calls(history)),
-    ];
-    std::fs::create_dir_all(folder).expect("a folder can be made");
-    for (name, text) in modules {
-        std::fs::write(folder.join(name), text).expect("a file can be written");
+    [
+        ("Order.tla", ORDER.into()),
+        ("Order.cfg", CONFIGURATION.into()),
+        ("SequencesExt.tla", SEQUENCES.into()),
+        ("RangeSet.tla", range_set),
+        ("Calls.tla", calls(history)),
+    ]
+}
+
+/// The places of the times of a history among them all.
+pub struct Times(Vec<u64>);
+
+impl Times {
+    pub fn of(times: impl Iterator<Item = u64>) -> Times {
+        let mut times: Vec<u64> = times.collect();
+        times.sort_unstable();
+        times.dedup();
+        Times(times)
+    }
+
+    pub fn place(&self, time: u64) -> usize {
+        self.0.binary_search(&time).expect("all times are listed")
+    }
+
+    /// The place after all.
+    pub fn end(&self) -> usize {
+        self.0.len()
     }
 }
 
 fn calls(history: &History) -> String {
     let entries = || history.ids().map(|id| history.entry(id));
-    let mut times: Vec<u64> = entries().flat_map(|entry| [entry.start, entry.end]).collect();
-    times.sort_unstable();
-    times.dedup();
-    let place = |time: u64| times.binary_search(&time).expect("all times are listed");
+    let times = Times::of(entries().flat_map(|entry| [entry.start, entry.end]));
     let mut threads: Vec<Vec<String>> = vec![Vec::new(); history.threads.len()];
     for id in history.ids() {
         let entry = history.entry(id);
         let what = number(entry.op, entry.status, entry.args, entry.results);
-        let call = format!("<<{}, {}, {what}>>", place(entry.start), place(entry.end));
+        let call = format!("<<{}, {}, {what}>>", times.place(entry.start), times.place(entry.end));
         threads[id.thread as usize].push(call);
     }
-    let mut text = String::from("---- MODULE Calls ----\nEXTENDS Sequences\n");
+    module(threads, &format!("<<{0}, {0}, 4>>", times.end()))
+}
+
+/// The module of the calls of each thread; `end` comes behind the last one of each.
+pub fn module(mut threads: Vec<Vec<String>>, end: &str) -> String {
+    let mut text = String::from("---- MODULE Calls ----\nEXTENDS Integers, Sequences\n");
     for (thread, calls) in threads.iter_mut().enumerate() {
-        calls.push(format!("<<{0}, {0}, 4>>", times.len()));
+        calls.push(end.into());
         let mut names = Vec::new();
         for (part, calls) in calls.chunks(PART).enumerate() {
             names.push(format!("Part_{thread}_{part}"));
