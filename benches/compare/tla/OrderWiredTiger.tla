@@ -10,8 +10,8 @@ VARIABLE next
 
 First == Init /\ next = [t \in DOMAIN Calls |-> 1]
 
-\* Those whose next call started before any call ended that is still to come. TLC has sets sorted, so
-\* it finds the least element first.
+\* Those whose next call started before any call ended that is still to come. TLC has sets sorted,
+\* so it finds the least element first.
 Ready ==
     LET ends == {Calls[t][next[t]][2] : t \in DOMAIN Calls}
         first == CHOOSE end \in ends : \A other \in ends : end <= other
