@@ -2,6 +2,9 @@
 //! It answers questions about operations and states over a socket, a line of JSON each, and knows
 //! both by numbers.
 //!
+//! - `known`: A user's model of operations that are known by numbers, as a program is asked about
+//!   them.
+//! - `question`: What is asked of the program of a model, and what it answers: lines of JSON.
 //! - `wanted`: Guesses which of several calls came first by their values alone, whatever the model:
 //!   of two that are given a value, the one whose value another call has to do with earlier.
 mod known;
