@@ -21,7 +21,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
@@ -141,7 +141,7 @@ where
     /// A history that begins in a state, by the first steps of its operations.
     histories: HashMap<u32, Vec<u32>>,
     /// Steps that were taken, in histories that are looked at.
-    taken: AtomicU64,
+    taken: Arc<AtomicU64>,
 }
 
 impl<C, A, M> Served<Answered<C, A>, M>
@@ -158,7 +158,7 @@ where
             states: Vec::new(),
             numbers: HashMap::new(),
             histories: HashMap::new(),
-            taken: AtomicU64::new(0),
+            taken: Arc::default(),
         }
     }
 
@@ -168,26 +168,24 @@ where
         covered: &dyn Fn() -> Option<Covered>,
     ) -> io::Result<()> {
         let panicked = note_panics();
-        for line in BufReader::new(stream).lines() {
-            let question: Question = serde_json::from_str(&line?)?;
-            let reply = catch_unwind(AssertUnwindSafe(|| match question {
-                Question::Covered => Reply::Covered(covered()),
-                Question::Judge { history, bounds } => {
-                    going_on(stream, &self.taken, || self.judge(history, &bounds))
-                }
-                Question::Before { time, history, bounds } => {
-                    let left = going_on(stream, &self.taken, || self.left(time, history, &bounds));
-                    self.before(left)
-                }
-                question => self.answer(question),
-            }));
-            let reply = reply.unwrap_or_else(|_| {
-                let said = panicked.lock().map(|said| said.clone()).unwrap_or_default();
-                Reply::Failed(said)
-            });
-            send(stream, &reply)?;
-        }
-        Ok(())
+        let (is_asked, taken) = (Mutex::new(false), self.taken.clone());
+        std::thread::scope(|scope| {
+            let (_ends, ended) = mpsc::channel();
+            scope.spawn(|| say_that_it_goes_on(stream, &is_asked, &taken, ended));
+            for line in BufReader::new(stream).lines() {
+                let question: Question = serde_json::from_str(&line?)?;
+                *locked(&is_asked) = true;
+                let reply = catch_unwind(AssertUnwindSafe(|| match question {
+                    Question::Covered => Reply::Covered(covered()),
+                    question => self.answer(question),
+                }));
+                let reply = reply.unwrap_or_else(|_| Reply::Failed(locked(&panicked).clone()));
+                let mut is_asked = locked(&is_asked);
+                *is_asked = false;
+                send(stream, &reply)?;
+            }
+            Ok(())
+        })
     }
 
     fn answer(&mut self, question: Question) -> Reply {
@@ -225,9 +223,12 @@ where
             Question::Describe(state) => {
                 Reply::Text(Some(self.model.describe_state(&self.states[state as usize])))
             }
-            Question::Covered | Question::Judge { .. } | Question::Before { .. } => {
-                unreachable!("they are answered where the socket is at hand")
+            Question::Judge { history, bounds } => self.judge(history, &bounds),
+            Question::Before { time, history, bounds } => {
+                let left = self.left(time, history, &bounds);
+                Reply::Before(left.map_or_else(|told| told, |left| self.told(left)))
             }
+            Question::Covered => Reply::Covered(None),
         }
     }
 
@@ -259,10 +260,9 @@ where
         Ok(left)
     }
 
-    fn before(&mut self, left: Result<Vec<Left<M::State>>, Before>) -> Reply {
-        let known =
-            left.map(|left| left.into_iter().map(|left| (left.done, self.number(left.state))));
-        Reply::Before(known.map_or_else(|told| told, |left| Before::Left(left.collect())))
+    fn told(&mut self, left: Vec<Left<M::State>>) -> Before {
+        let number = |left: Left<M::State>| (left.done, self.number(left.state));
+        Before::Left(left.into_iter().map(number).collect())
     }
 
     /// The model of operations by their numbers, from a state on in which a history begins.
@@ -309,25 +309,26 @@ where
     }
 }
 
-/// Does what takes long, and says meanwhile that it goes on, as long as steps are taken: one that
-/// does not come back is told from many.
-fn going_on<T>(stream: &UnixStream, taken: &AtomicU64, work: impl FnOnce() -> T) -> T {
-    std::thread::scope(|scope| {
-        let (ends, ended) = mpsc::channel::<()>();
-        scope.spawn(move || {
-            let mut before = 0;
-            while ended.recv_timeout(SAID_EVERY) == Err(RecvTimeoutError::Timeout) {
-                let now = taken.load(Ordering::Relaxed);
-                if now != before && send(stream, &Reply::GoesOn).is_err() {
-                    return;
-                }
-                before = now;
-            }
-        });
-        let done = work();
-        drop(ends);
-        done
-    })
+/// Says so as long as steps are taken for what is asked: one that does not come back is told from
+/// many.
+fn say_that_it_goes_on(
+    stream: &UnixStream,
+    is_asked: &Mutex<bool>,
+    taken: &AtomicU64,
+    ended: mpsc::Receiver<()>,
+) {
+    let mut before = 0;
+    while ended.recv_timeout(SAID_EVERY) == Err(RecvTimeoutError::Timeout) {
+        let (is_asked, now) = (locked(is_asked), taken.load(Ordering::Relaxed));
+        if *is_asked && now != before && send(stream, &Reply::GoesOn).is_err() {
+            return;
+        }
+        before = now;
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn limits(bounds: &Bounds) -> Limits {

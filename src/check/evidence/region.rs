@@ -214,9 +214,13 @@ impl<'a> Near<'a, '_> {
         }
         match before(self.history, self.region.begin, self.spec, self.limits) {
             Some(Before::Left(left)) => {
-                let bits = |(id, count): (OperationId, usize)| ((1u64 << count) - 1) << first[&id];
+                let bits = |(id, count): (OperationId, usize)| {
+                    let first = *first.get(&id)?;
+                    Some((first..first + count).map(|at| 1u64 << at).sum::<u64>())
+                };
                 let each = left.into_iter().map(|(done, state)| {
-                    Some((done.into_iter().map(bits).sum(), object.numbered(state)?))
+                    let done = done.into_iter().map(bits).sum::<Option<u64>>()?;
+                    Some((done, object.numbered(state)?))
                 });
                 Ok(each.collect())
             }
