@@ -167,9 +167,6 @@ impl<'a> Near<'a, '_> {
     pub fn past<M: Expect<Call<'a>>>(&self, object: &M) -> Result<Past<'a, M::State>, NotShown> {
         let not_promised = empty_answers::not_promised(self.history, self.spec);
         let steps = self.near(&not_promised);
-        if steps.len() > STEPS_MAX {
-            return Err(NotShown::TooManySteps);
-        }
         let before = match self.told(object, &steps)? {
             Some(before) => before,
             None => self.followed(object, &steps, &not_promised)?,
@@ -214,6 +211,7 @@ impl<'a> Near<'a, '_> {
         }
         match before(self.history, self.region.begin, self.spec, self.limits) {
             Some(Before::Left(left)) => {
+                are_few(steps)?;
                 let bits = |(id, count): (OperationId, usize)| {
                     let first = *first.get(&id)?;
                     Some((first..first + count).map(|at| 1u64 << at).sum::<u64>())
@@ -262,6 +260,7 @@ impl<'a> Near<'a, '_> {
                 });
             }
         }
+        are_few(steps)?;
         let done = |configuration: &Configuration<M::State>| {
             let all = places.iter().enumerate();
             let has = |place: &usize| configuration.done.contains(*place);
@@ -271,6 +270,11 @@ impl<'a> Near<'a, '_> {
         let all = position.frontier.configurations.into_iter();
         Ok(all.map(|configuration| (done(&configuration), configuration.state)).collect())
     }
+}
+
+/// An error if there are more than can be followed.
+fn are_few(steps: &[NearStep]) -> Result<(), NotShown> {
+    if steps.len() > STEPS_MAX { Err(NotShown::TooManySteps) } else { Ok(()) }
 }
 
 impl<'a, S: Clone + Eq + std::hash::Hash> Past<'a, S> {
