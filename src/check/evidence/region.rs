@@ -159,9 +159,11 @@ pub struct Near<'a, 'b> {
 /// The steps that are near, and the configurations before them; none of what was called later.
 pub struct Past<'a, S> {
     pub steps: Vec<NearStep<'a>>,
-    /// Of each the steps that had taken effect, by their places, and the state.
-    before: Vec<(u64, S)>,
+    before: Reached<S>,
 }
+
+/// Of each configuration the steps that had taken effect, by their places, and the state.
+type Reached<S> = Vec<(u64, S)>;
 
 impl<'a> Near<'a, '_> {
     pub fn past<M: Expect<Call<'a>>>(&self, object: &M) -> Result<Past<'a, M::State>, NotShown> {
@@ -201,7 +203,7 @@ impl<'a> Near<'a, '_> {
         &self,
         object: &M,
         steps: &[NearStep],
-    ) -> Result<Option<Vec<(u64, M::State)>>, NotShown> {
+    ) -> Result<Option<Reached<M::State>>, NotShown> {
         if object.numbered(0).is_none() {
             return Ok(None);
         }
@@ -233,7 +235,7 @@ impl<'a> Near<'a, '_> {
         object: &M,
         steps: &[NearStep],
         not_promised: &FxHashSet<OperationId>,
-    ) -> Result<Vec<(u64, M::State)>, NotShown> {
+    ) -> Result<Reached<M::State>, NotShown> {
         let mut search = Search::new(object, self.limits);
         let (mut position, mut parts) = (Position::new(object.init()), Few::new());
         // Of steps that are near, their places in the frontier.

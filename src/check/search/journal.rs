@@ -224,13 +224,16 @@ pub struct Left<S> {
     pub state: S,
 }
 
-/// What all before `time` leaves; or the first operation whose answer no order has.
+/// All that are left; or the first operation whose answer no order has.
+pub type Leaves<S> = Result<Vec<Left<S>>, OperationId>;
+
+/// What all before `time` leaves.
 pub fn left_before<O, M>(
     journal: &Journal<O>,
     model: &M,
     limits: &Limits,
     time: u64,
-) -> Result<Result<Vec<Left<M::State>>, OperationId>, Exhausted>
+) -> Result<Leaves<M::State>, Exhausted>
 where
     O: Clone + Debug,
     M: Model<O>,
