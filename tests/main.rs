@@ -8,13 +8,13 @@ mod page;
 mod run;
 mod tidy;
 
-/// How many of `all` random histories a test makes: a tenth; a fifth where the environment has
-/// `INTERLAP_HISTORIES=more`, as for a change of the checkers (`.ci/run`); all of them where it has
-/// `all` (`make test-long`).
+/// How many of `all` random histories a test makes: a tenth; half as many more where the
+/// environment has `INTERLAP_HISTORIES=more`, as for a change of the checkers (`.ci/run`); all of
+/// them where it has `all` (`make test-long`).
 fn how_many(all: usize) -> usize {
     match std::env::var("INTERLAP_HISTORIES").as_deref() {
         Ok("all") => all,
-        Ok("more") => all.div_ceil(5),
+        Ok("more") => (3 * all).div_ceil(20),
         _ => all.div_ceil(10),
     }
 }
