@@ -8,9 +8,9 @@ mod page;
 mod run;
 mod tidy;
 
-/// How many of `all` random histories a test makes: a tenth; half as many more where the
-/// environment has `INTERLAP_HISTORIES=more`, as for a change of the checkers (`.ci/run`); all of
-/// them where it has `all` (`make test-long`).
+/// How many of `all` random histories a test makes: a tenth; three twentieths where the environment
+/// has `INTERLAP_HISTORIES=more`, as for a change of the checkers (`.ci/run`); all of them where it
+/// has `all` (`make test-long`).
 fn how_many(all: usize) -> usize {
     match std::env::var("INTERLAP_HISTORIES").as_deref() {
         Ok("all") => all,

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value as Json};
 
-use super::session::{Begun, Session, Spoken, locked};
+use super::session::{Begun, Session, Spoken};
 use crate::core::history::{Entry, History, NEVER, Operation, OperationId, Thread};
 use crate::core::interner::Interner;
 use crate::core::journal::Journal;
@@ -21,7 +21,7 @@ use crate::exchange::calls;
 use crate::model::program::{Before, Calls, Judged, Program, Running, THREAD, WIREDTIGER, Within};
 use crate::model::wiredtiger::WiredTiger;
 use crate::model::{Model, Specified};
-use crate::serve::{Asked, Described, Question, Reply, Told, serve_as};
+use crate::serve::{Asked, Described, Question, Reply, Told, locked, serve_as};
 use crate::tla::covering::Covered;
 
 /// The command by which interlap's own program answers for a model.

@@ -8,14 +8,14 @@ use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use crate::serve::{Asked, Described, Question, Reply, SOCKET, VERSION};
+use crate::serve::{Asked, Described, Question, Reply, SOCKET, VERSION, locked};
 use crate::tla::covering::Covered;
 
 /// How long a program may take to begin, and for an answer, or until it says that it goes on.
@@ -117,10 +117,6 @@ impl Begun {
         let session = &self.session;
         session.ask_while(&mut locked(&session.talk), &line_of(question), "", &waits)
     }
-}
-
-pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Session {

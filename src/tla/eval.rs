@@ -470,8 +470,7 @@ impl<'s> Machine<'s> {
             return Ok(to);
         };
         let Some(place) = of.place(at)? else { return Ok(of) };
-        let old = of.get(at)?.expect("it has a value there").clone();
-        let new = self.changed(old, rest, change, slot)?;
+        let new = self.changed(of.at(place).clone(), rest, change, slot)?;
         Ok(match of {
             Value::Seq(mut items) => {
                 Arc::make_mut(&mut items)[place] = new;

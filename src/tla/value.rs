@@ -4,6 +4,7 @@
 //! Sets that are infinite, or large, are kept as what describes them. Inside of other values, and
 //! in states, sets are listed.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -146,12 +147,16 @@ impl Value {
 
     /// The value of a function, if the argument is in its domain.
     pub fn get(&self, argument: &Value) -> Result<Option<&Value>> {
-        let at = self.place(argument)?;
-        Ok(at.map(|at| match self {
-            Value::Function(pairs) => &pairs[at].1,
-            Value::Seq(items) => &items[at],
+        Ok(self.place(argument)?.map(|place| self.at(place)))
+    }
+
+    /// The value at a place of a function that [`Value::place`] gave.
+    pub fn at(&self, place: usize) -> &Value {
+        match self {
+            Value::Function(pairs) => &pairs[place].1,
+            Value::Seq(items) => &items[place],
             _ => unreachable!("only functions have values"),
-        }))
+        }
     }
 
     /// Which of a function's values is that of the argument, if this is in its domain.
@@ -165,8 +170,10 @@ impl Value {
             }
             Value::Function(pairs) => {
                 comparable(argument, &pairs[0].0)?;
-                let mut listed = argument.clone();
-                listed.list()?;
+                let mut listed = Cow::Borrowed(argument);
+                if let Value::Described(_) | Value::Range(..) = argument {
+                    listed.to_mut().list()?;
+                }
                 Ok(pairs.binary_search_by(|pair| pair.0.cmp(&listed)).ok())
             }
             other => other.no("a function"),

@@ -97,7 +97,7 @@ fn ask_some(jar: &Path, all: &[Asked]) -> Vec<Answer> {
 
 /// TLC is needed, which `make test-long` fetches.
 #[test]
-#[ignore = "needs TLC and takes minutes"]
+#[ignore = "asks TLC for minutes: make test-long"]
 fn random_expressions_are_what_tlc_says() {
     deeply(check);
 }
