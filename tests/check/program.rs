@@ -235,7 +235,7 @@ where
         (started(folder.path(), name), bundled.parse().expect(bundled));
     let (limits, mut random, mut shares) = (Limits::default(), Random::new(31), Shares::default());
     let mut rules = BTreeSet::new();
-    for _ in 0..crate::how_many(histories) {
+    'histories: for _ in 0..crate::how_many(histories) {
         let history = history(Shape { kind: bundled.kind, ..shape }, &mut random);
         use Consistency::{Linearizable, Quasi, Quiescent, Sequential};
         // Of longer ones not all other orders are looked at.
@@ -244,12 +244,19 @@ where
         for consistency in [Linearizable].into_iter().chain(others) {
             let [theirs, ours] = [remote, bundled]
                 .map(|of| is_explained(&check(&history, &Spec { consistency, ..of }, &limits)));
+            // The general search need not come to an end.
+            if is_long && theirs.is_none() {
+                continue 'histories;
+            }
             assert_eq!(theirs, ours, "{history:?}");
         }
         let Verdict::Violation(witness) = check(&history, &remote, &limits) else {
             shares.note(true);
-            let order = order(&history, &remote, &limits).expect("one was found");
-            assert_eq!(order.operations.len(), order.states.len());
+            match order(&history, &remote, &limits) {
+                Ok(order) => assert_eq!(order.operations.len(), order.states.len()),
+                // One that is shown is not looked for as long as one that decides.
+                Err(why) => assert!(is_long, "{why:?}: {history:?}"),
+            }
             continue;
         };
         shares.note(false);
@@ -293,8 +300,8 @@ fn of_several_steps_a_program_says_what_the_library_does() {
 /// What is shown of them has a past, which the program follows.
 #[test]
 fn of_longer_histories_a_program_says_what_the_library_does() {
-    let shape = Shape { bulk: 10, threads: (2, 3), operations: (12, 14), hides: 0, ..SMALL };
-    compare(Queue, "queue", "fifo", shape, 300);
+    let shape = Shape { bulk: 10, threads: (3, 4), operations: (40, 50), hides: 0, ..SMALL };
+    compare(Queue, "queue", "fifo", shape, 500);
 }
 
 #[test]
