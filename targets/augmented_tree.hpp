@@ -71,6 +71,17 @@ struct AsPublished {
         const Version *high = tree.version_below(local, node, 1);
         return local.versions.make(node.key, low, high, by);
     }
+    // The first version of a node that had none. It has another one if somebody was faster.
+    static const Version *first(Node &node, const Version *made) {
+        const Version *now = nullptr;
+        return node.version.compare_exchange_strong(now, made) ? made : now;
+    }
+    // The child that has to be refreshed before `node`, after `refreshed` was: if that has been
+    // replaced, the one in its place.
+    static Node *before(Node &node, int64_t key, const Node *refreshed) {
+        Node *child = node.child[node.side(key)].load();
+        return child == refreshed || child->is_leaf() ? nullptr : child;
+    }
     // Two refreshes have failed: whether another has done the rest of the way.
     static bool brought_by_another(const Node &) { return false; }
     // A rotation is about to put `fresh` in the place of `old`.
@@ -201,9 +212,7 @@ template <class Traits> struct AugmentedTree {
     // The version of a node, which gets its first one now if it has none.
     const Version *version_of(Local &local, Node &node) {
         const Version *now = node.version.load();
-        if (now != nullptr) return now;
-        const Version *first = Traits::made(*this, local, node, nullptr);
-        return node.version.compare_exchange_strong(now, first) ? first : now;
+        return now ? now : Traits::first(node, Traits::made(*this, local, node, nullptr));
     }
     // Makes a node's version anew. False: another was faster.
     bool refresh(Local &local, Node &node, const Propagation *by) {
@@ -216,9 +225,8 @@ template <class Traits> struct AugmentedTree {
         Node *done = nullptr;
         while (!local.path.empty()) {
             Node *node = local.path.back();
-            Node *next = node->child[node->side(key)].load();
-            if (next != done && !next->is_leaf()) {
-                local.path.push_back(next);
+            if (Node *first = Traits::before(*node, key, done)) {
+                local.path.push_back(first);
                 continue;
             }
             if (!refresh(local, *node, mine) && !refresh(local, *node, mine) &&

@@ -72,7 +72,7 @@ fn method(name: &str, of: &Method) -> String {
 fn shown(of: &Type) -> String {
     match of {
         Type::Bool => "bool".to_string(),
-        Type::Int => "int".to_string(),
+        Type::Int | Type::Any => "int".to_string(),
         Type::Text => "std::string".to_string(),
         Type::List(of) => format!("std::vector<{}>", shown(of)),
         Type::Set(of) => format!("std::set<{}>", shown(of)),

@@ -17,11 +17,13 @@ use super::{
 };
 use crate::binary::members::Types;
 use crate::check::Limits;
+use crate::core::operation::Op;
 use crate::core::plan::{Engine, PlainPoints};
 use crate::finding::Stored;
 use crate::finding::known::Classification;
 use crate::finding::signature::Signature;
 use crate::model::Spec;
+use crate::model::program::Program;
 use crate::process::rr::recording::Recording;
 use crate::trace::frame::{Growth, Hello};
 use crate::trace::kept::Kept;
@@ -175,11 +177,29 @@ impl<'a> Collector<'a> {
             let types = (!is_bundled).then(|| Types::load(&self.options.library));
             let of_adapter = adapter_lint::warnings(&hello.target.operations, types.as_ref())
                 .with_context(|| format!("adapter {}", hello.plan.build.adapter))?;
+            let of_model = self.fit(&hello, &model)?;
             let of_harness = hello.warnings.iter().cloned().map(Warning::Other);
-            of_harness.chain(of_adapter).for_each(|warning| self.observer.warned(&warning));
+            of_harness
+                .chain(of_adapter)
+                .chain(of_model)
+                .for_each(|warning| self.observer.warned(&warning));
             self.hello = Some((hello, model));
         }
         Ok(())
+    }
+
+    /// What a specification says of the target's operations before they are called.
+    fn fit(&self, hello: &Hello, model: &Spec) -> Result<Vec<Warning>> {
+        let Some(running) = model.program.and_then(Program::running) else {
+            return Ok(Vec::new());
+        };
+        let is_never = |op: &Op| {
+            self.options.plan.weights.iter().any(|(name, weight)| name == op.name() && *weight == 0)
+        };
+        let operations = hello.target.operations.iter().copied().filter(|op| !is_never(op));
+        let others = running.fit(&operations.collect::<Vec<_>>()).map_err(anyhow::Error::msg);
+        let others = others.with_context(|| format!("adapter {}", hello.plan.build.adapter))?;
+        Ok(others.into_iter().map(Warning::OtherType).collect())
     }
 
     /// Adds a new finding, or another sighting of one.

@@ -66,7 +66,7 @@ use crate::finding::signature::Signature;
 use crate::finding::sources::Sources;
 use crate::finding::trust::{Key, Trusted};
 use crate::finding::{Failure, Stored};
-use crate::model::Spec;
+use crate::model::{OtherType, Spec};
 use crate::trace::frame::{Growth, Hello};
 use crate::trace::kept::Keep;
 use collect::Collector;
@@ -239,6 +239,8 @@ pub enum Warning {
     NeverCalled(Vec<String>),
     /// A container puts values in but takes none out, or the reverse.
     OneSided { offers: Vec<&'static str>, lacks: Vec<&'static str> },
+    /// A method has another type than the specification by which its calls are judged.
+    OtherType(OtherType),
     /// In words, most often of an error.
     Other(String),
 }

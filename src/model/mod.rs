@@ -7,6 +7,9 @@
 //! - `cell`: Sequential objects for the models set, map and register, made of independent cells.
 //! - `counted`: A container that also says how many values it holds.
 //! - `counter`: Sequential object for the model counter: a number that calls add to and read.
+//! - `fitting`: Whether the operations of a target can be calls of a specification, told before the
+//!   first call: each has an action, with as many parameters, of its types as far as they can be
+//!   told.
 //! - `given`: The model of a user, as a history of the user's own operations brings it along
 //!   (`core::own`).
 //! - `itself`: The models self and class: what the structure itself, or a class beside it, answers
@@ -39,6 +42,7 @@ mod called;
 mod cell;
 mod counted;
 mod counter;
+mod fitting;
 mod given;
 mod itself;
 pub mod listed;
@@ -66,6 +70,7 @@ pub use called::{PID, is_thread};
 pub use cell::{Cell, Dictionary, Effect, key, returns_value};
 pub use counted::{Claim, Counted, Counts};
 pub use counter::Counter;
+pub use fitting::OtherType;
 pub use given::Given;
 pub use itself::Itself;
 pub use log::Log;

@@ -8,9 +8,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::fitting::OtherType;
 use crate::core::history::{History, OperationId};
 use crate::core::interner::Interner;
 use crate::core::journal::Journal;
+use crate::core::operation::Op;
 use crate::core::recorder::Answered;
 use crate::tla::covering::Covered;
 
@@ -81,6 +83,13 @@ pub trait Running: Send + Sync {
 
     /// What all before `time` leaves of such a history, if the program still answers.
     fn before(&self, own: &History, time: u64, within: &Within) -> Option<Before>;
+
+    /// What of a target's operations has other types than the model. A program says so only of
+    /// specifications.
+    ///
+    /// # Errors
+    /// If the model has no step for one of them.
+    fn fit(&self, operations: &[Op]) -> Result<Vec<OtherType>, String>;
 
     /// What the steps of a specification went through so far, where that is counted.
     fn covered(&self) -> Option<Covered>;

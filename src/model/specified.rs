@@ -128,7 +128,7 @@ impl Specified {
     /// As [`Specified::load`].
     pub fn covering(mut self) -> Result<Specified, Problem> {
         let of_any = compiled(&self.source, &self.given, &self.of_history)?;
-        let methods = self.source.methods(&|name| of_any.action(name).is_some());
+        let methods = self.guessed();
         let is_step = |name: &str| {
             let whole = [STEP, DONE].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
             let mut said = self.settings.actions.values();
@@ -138,6 +138,16 @@ impl Specified {
         self.of_any = Arc::new(of_any.covered(covering.clone()));
         self.covering = Some(covering);
         Ok(self)
+    }
+
+    /// What methods the structure has that it is about.
+    pub(super) fn guessed(&self) -> Vec<Method> {
+        self.source.methods(&|name| self.of_any.action(name).is_some())
+    }
+
+    /// Whether it is for whole records of OmniLink's logs.
+    pub(super) fn validates_logs(&self) -> bool {
+        self.source.validates_logs()
     }
 
     /// What steps went through so far, where that is counted: a function that says it.
@@ -198,7 +208,7 @@ impl Specified {
     }
 
     /// The action of a call, and that which it repeats before, if it takes several steps.
-    fn actions_of(&self, name: &str) -> Result<(Named, Option<Named>), String> {
+    pub(super) fn actions_of(&self, name: &str) -> Result<(Named, Option<Named>), String> {
         if let Some(action) = self.action(name, "")? {
             return Ok((action, None));
         }
@@ -221,7 +231,7 @@ impl Specified {
     /// The step that a call is.
     fn made(&self, made: &Answered<Call, Json>) -> Result<Made, String> {
         let (name, given) = parts(&made.call.json)?;
-        if self.source.validates_logs() {
+        if self.validates_logs() {
             return self.of_record(&Record::of(name, given)?);
         }
         let ((action, params), repeated) = self.actions_of(name)?;
@@ -311,7 +321,7 @@ impl Specified {
         }
         for operation in operations {
             let made = self.known(operation);
-            if self.source.validates_logs() {
+            if self.validates_logs() {
                 let event = made.args.first().cloned().unwrap_or(Value::Bool(false));
                 let pid = event.get(&Value::text("pid"))?.map_or(Ok(0), Value::int)?;
                 records.entry(pid).or_default().push(event);
@@ -332,7 +342,7 @@ impl Specified {
             Ok((name.clone(), Value::set(values.into_iter().collect())?))
         };
         let mut constants: Constants = found.into_iter().map(set).collect::<Result<_, _>>()?;
-        if self.source.validates_logs() {
+        if self.validates_logs() {
             let of = |(pid, all)| Ok((Value::Int(pid), Value::seq(all)?));
             let all = records.into_iter().map(of).collect::<Result<_, Problem>>()?;
             constants.insert(TRACES.to_string(), Value::function(all)?);
@@ -363,7 +373,7 @@ impl Specified {
 pub type Methods = Vec<(String, Method)>;
 
 /// The name of an action, and its parameters.
-type Named = (Arc<str>, Vec<String>);
+pub(super) type Named = (Arc<str>, Vec<String>);
 
 /// What a parameter says of a constant of the history.
 enum Held {
@@ -476,7 +486,7 @@ impl Model<Answered<Call, Json>> for Specified {
         // Where it is no step of an action, it is said here, before anything is judged.
         let Made { args, answer, .. } = self.known(made);
         let (name, given) = parts(&made.call.json).expect("it is known");
-        if let (true, Ok(record)) = (self.source.validates_logs(), Record::of(name, given)) {
+        if let (true, Ok(record)) = (self.validates_logs(), Record::of(name, given)) {
             let one = |(name, of): (&String, &Json)| {
                 logged(of).map_or(String::new(), |value| format!("{name} = {value}"))
             };

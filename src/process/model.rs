@@ -20,7 +20,7 @@ use crate::core::recorder::Answered;
 use crate::exchange::calls;
 use crate::model::program::{Before, Calls, Judged, Program, Running, THREAD, WIREDTIGER, Within};
 use crate::model::wiredtiger::WiredTiger;
-use crate::model::{Model, Specified};
+use crate::model::{Model, OtherType, Specified};
 use crate::serve::{Asked, Described, Question, Reply, Told, locked, serve_as};
 use crate::tla::covering::Covered;
 
@@ -50,13 +50,12 @@ pub fn start(program: &'static Program) -> Result<()> {
     if path.is_dir() && !program.is_bundled() {
         build(path)?;
     }
-    if program.is_specification() {
-        Specified::load(path, program.settings())?;
-    }
+    let is_one = program.is_specification();
+    let specified = is_one.then(|| Specified::load(path, program.settings())).transpose()?;
     let failed = Arc::default();
     let sessions = Mutex::new(vec![Session::start(command(program)?, program.path(), &failed)?]);
     let covered = Mutex::default();
-    program.runs_as(Arc::new(Served { program, sessions, failed, covered }));
+    program.runs_as(Arc::new(Served { program, specified, sessions, failed, covered }));
     Ok(())
 }
 
@@ -125,6 +124,8 @@ fn build(folder: &Path) -> Result<()> {
 /// A program that runs, as often as it is asked at once.
 struct Served {
     program: &'static Program,
+    /// The same specification, if it is one.
+    specified: Option<Specified>,
     sessions: Mutex<Vec<Arc<Session>>>,
     failed: Arc<OnceLock<String>>,
     /// What the steps of processes went through that were replaced.
@@ -204,6 +205,10 @@ impl Running for Served {
             Reply::Before(before) => Some(before),
             _ => None,
         }
+    }
+
+    fn fit(&self, operations: &[Op]) -> Result<Vec<OtherType>, String> {
+        self.specified.as_ref().map_or(Ok(Vec::new()), |of| of.fit(operations))
     }
 
     fn covered(&self) -> Option<Covered> {

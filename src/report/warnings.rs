@@ -8,6 +8,8 @@ use super::words::{
 use crate::core::plan::Engine;
 use crate::finding::Failure;
 use crate::fuzz::{Untested, Warning};
+use crate::model::OtherType;
+use crate::tla::methods::Type;
 use crate::trace::frame::Growth;
 
 /// Why a run says next to nothing about its target, and what to do.
@@ -109,7 +111,34 @@ pub fn warning(warning: &Warning) -> String {
             offers.join(" and "),
             lacks.join(" or "),
         ),
+        Warning::OtherType(of) => other_type(of),
         Warning::Other(words) => words.clone(),
+    }
+}
+
+fn other_type(of: &OtherType) -> String {
+    let OtherType { method, argument, action, parameter, expected } = of;
+    let (what, own) = match argument {
+        Some(at) => (format!("argument {} of {}", at + 1, method.text()), &method.arguments()[*at]),
+        None => (format!("the result of {}", method.text()), method.result()),
+    };
+    format!(
+        "{what} is {own}, and {parameter} of {action} is {} as the specification uses it: change \
+         one of the two, unless you know better",
+        specified(expected)
+    )
+}
+
+/// A type of a specification, as its readers call it.
+fn specified(of: &Type) -> String {
+    match of {
+        Type::Bool => "TRUE or FALSE".to_string(),
+        Type::Int => "an integer".to_string(),
+        Type::Text => "a string".to_string(),
+        Type::List(of) => format!("a sequence (of {})", specified(of)),
+        Type::Set(of) => format!("a set (of {})", specified(of)),
+        Type::Optional(of) => format!("{}, or no value", specified(of)),
+        Type::Any => "any value".to_string(),
     }
 }
 

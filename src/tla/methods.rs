@@ -38,6 +38,8 @@ pub enum Type {
     List(Box<Type>),
     Set(Box<Type>),
     Optional(Box<Type>),
+    /// Nothing tells.
+    Any,
 }
 
 /// What is known of names.
@@ -159,9 +161,9 @@ impl<'m> Known<'m> {
                 ("BOOLEAN", _) => Some(Type::Bool),
                 ("STRING", _) => Some(Type::Text),
                 ("Nat" | "Int" | ".." | "DOMAIN", _) => Some(Type::Int),
-                ("SUBSET", [of]) => Some(Type::Set(boxed(of).unwrap_or(Box::new(Type::Int)))),
+                ("SUBSET", [of]) => Some(Type::Set(boxed(of).unwrap_or(Box::new(Type::Any)))),
                 ("Seq" | "SeqOf" | "BoundedSeq", [of, ..]) => {
-                    Some(Type::List(boxed(of).unwrap_or(Box::new(Type::Int))))
+                    Some(Type::List(boxed(of).unwrap_or(Box::new(Type::Any))))
                 }
                 ("\\", [of, _]) => self.element(of, depth),
                 ("\\cup", [one, other]) => match (boxed(one), boxed(other)) {
@@ -187,7 +189,7 @@ impl<'m> Known<'m> {
             Expr::String(_) => Some(Type::Text),
             Expr::Boolean(_) | Expr::And(_) | Expr::Or(_) => Some(Type::Bool),
             Expr::Quantified { .. } => Some(Type::Bool),
-            Expr::Tuple(_) => Some(Type::List(Box::new(Type::Int))),
+            Expr::Tuple(_) => Some(Type::List(Box::new(Type::Any))),
             Expr::Apply { name, .. } if TRUE_OR_FALSE.contains(&&**name) => Some(Type::Bool),
             Expr::Apply { name, .. } if OF_INTEGERS.contains(&&**name) => Some(Type::Int),
             Expr::Apply { name, .. } if ["Len", "Cardinality"].contains(&&**name) => {
@@ -219,20 +221,20 @@ impl<'m> Known<'m> {
                     ("~", Some(_)) => found = Some(Type::Bool),
                     (name, Some(_)) if OF_INTEGERS.contains(&name) => found = Some(Type::Int),
                     ("IsPrefix" | "IsStrictPrefix", Some(_)) => {
-                        found = Some(Type::List(Box::new(Type::Int)));
+                        found = Some(Type::List(Box::new(Type::Any)));
                     }
                     (name, Some(0)) if OF_SEQUENCES.contains(&name) => {
-                        found = Some(Type::List(Box::new(Type::Int)));
+                        found = Some(Type::List(Box::new(Type::Any)));
                     }
                     _ => {}
                 }
             }
             Expr::Index { function, .. } if is_it(function) => {
-                found = Some(Type::List(Box::new(Type::Int)));
+                found = Some(Type::List(Box::new(Type::Any)));
             }
             _ => {}
         });
-        let found = found.unwrap_or(Type::Int);
+        let found = found.unwrap_or(Type::Any);
         if is_optional { Type::Optional(Box::new(found)) } else { found }
     }
 }

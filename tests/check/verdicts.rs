@@ -141,6 +141,35 @@ fn the_violation_of_a_set_names_the_operation_before() {
     assert_eq!(*found.explanation, explanation);
 }
 
+/// What it was about is one key, whatever else the answer says.
+#[test]
+fn the_violation_of_a_range_names_the_key_that_is_wrong() {
+    let of_range = |listed: &[i64]| {
+        history(&[
+            (1, Op::SetInsert, &[5], OK, &[], (1, 2)),
+            (1, Op::SetInsert, &[6], OK, &[], (3, 4)),
+            (2, Op::SetInsert, &[7], OK, &[], (3, 4)),
+            (2, Op::SetRemove, &[5], OK, &[], (5, 6)),
+            (3, Op::SetSize, &[], OK, &[2], (7, 8)),
+            (3, Op::SetRangeList, &[4, 7], OK, listed, (9, 10)),
+        ])
+    };
+    let found = witness(&of_range(&[5, 6, 7]), "range-set");
+    let of = |thread, index| OperationId { thread, index };
+    assert_eq!((found.rule, &found.operations[..]), ("set-answer", &[of(1, 1), of(2, 1)][..]));
+    let key = |found: &Witness| match *found.explanation {
+        Explanation::Search(OfSearch::OfSet { failed, key, .. }) => (failed, key),
+        _ => panic!("{found:?}"),
+    };
+    assert_eq!(key(&found), (of(2, 1), 5));
+    assert_eq!(key(&witness(&of_range(&[6]), "range-set")), (of(2, 1), 7));
+    let counted = history(&[
+        (1, Op::SetInsert, &[5], OK, &[], (1, 2)),
+        (2, Op::SetRangeCount, &[4, 7], OK, &[2], (3, 4)),
+    ]);
+    assert_eq!(witness(&counted, "range-set").rule, "set-answer-in-order");
+}
+
 /// The explanation also names the value that the read should have answered.
 #[test]
 fn the_read_of_a_value_that_was_never_written_is_explained() {

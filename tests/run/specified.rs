@@ -232,6 +232,40 @@ fn methods_are_judged_by_a_specification() {
     run("", 1, "not-linearizable of acquire");
 }
 
+/// What no call can be is an error before the first call; what may be one is warned of.
+#[test]
+fn methods_are_compared_with_a_specification_before_they_are_called() {
+    let tool = Tool::new();
+    let names = tool.write(
+        "Names.tla",
+        "---- MODULE Names ----\nEXTENDS Naturals\nVARIABLE s\nInit == s = {}\n\
+         Add(key, result) == result = (key \\notin s) /\\ s' = s \\cup {key}\n\
+         Next == \\E key \\in 1..3, result \\in BOOLEAN : Add(key, result)\n====\n",
+    );
+    let run = |add: &str, others: &str| {
+        let list = if others.is_empty() { "add" } else { "add, erase" };
+        let text = format!(
+            "#include <interlap_operations.hpp>\n#include <mutex>\n#include <set>\n\
+             struct Names {{\n  std::mutex mutex;\n  std::set<int> all;\n  {add} {{\n\
+             std::lock_guard<std::mutex> guard(mutex); return ANSWER; }}\n  {others}\n}};\n\
+             INTERLAP_OPERATIONS(Names, {list})\n"
+        );
+        let key = if add.contains("string") { "key.size()" } else { "key" };
+        let text = text.replace("ANSWER", &format!("all.insert({key}).second"));
+        let run = tool.fuzz_text("names.cpp", &text).rounds(40).findings(1);
+        run.arg("--model").arg(&names).run()
+    };
+    run("bool add(int key)", "").expect(0, &[NOTHING_FOUND]).lacks("as the specification");
+    let key = "argument 1 of add(string) -> bool is string, and key of Add is an integer";
+    run("bool add(std::string key)", "").expect(1, &[key]);
+    let result = "the result of add(int) -> int is int, and result of Add is TRUE or FALSE";
+    run("int add(int key)", "").expect(2, &[result, "cannot be compared"]);
+    let more = "add(int, int) -> bool is no call of Add(key, result)";
+    run("bool add(int key, int)", "").expect(2, &[more, "one, the last, for the result"]);
+    run("bool add(int key)", "bool erase(int) { return false; }")
+        .expect(2, &["Names has no action Erase for erase"]);
+}
+
 /// Which constants there are, what is true in every state, and how a state is shown.
 #[test]
 fn a_configuration_says_more_than_a_specification() {

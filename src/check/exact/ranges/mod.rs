@@ -25,12 +25,15 @@
 //!
 //! Bench `checking` prints how much faster it is than the general search, and what 50 threads take.
 //!
+//! - `on_key`: Finds the few operations of a range set that contradict each other on one key: they
+//!   show more than how many keys were where an operation looked.
 //! - `open`: The operations of a range set that are open at an instant, and what the set holds
 //!   beside them.
 //! - `want`: What an operation of a range set asks of the set: to change a key, or to find so many.
 //! - `ways`: The ways in which the operation that returns can take effect, one after another, the
 //!   most promising first.
 
+mod on_key;
 mod open;
 mod want;
 mod ways;
@@ -269,6 +272,9 @@ impl<'a> Search<'a> {
         }
         let (_, place) = self.events[self.latest];
         let failed = self.open.at(place).id;
+        if let Some(witness) = on_key::contradiction(self.history, failed) {
+            return witness;
+        }
         let others = self.open.all().map(|open| open.id).filter(|id| *id != failed);
         let under_way: Vec<_> = others.collect();
         let operations = under_way.iter().copied().chain([failed]).collect();
