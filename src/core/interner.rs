@@ -3,7 +3,7 @@
 //! of a history is that low, so the text in which a model describes a state can be searched for
 //! these integers to put the strings back.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// A value in a file.
@@ -29,7 +29,7 @@ const SHOWN_MAX: usize = 200;
 #[derive(Clone, Debug)]
 pub struct Interner {
     values: Vec<Arc<Value>>,
-    ids: HashMap<Value, i64>,
+    ids: FxHashMap<Value, i64>,
     /// The descriptions of states have none of its integers.
     only_texts: bool,
 }
@@ -65,7 +65,7 @@ impl Value {
 impl Default for Interner {
     fn default() -> Interner {
         let nil = Arc::new(Value::nil());
-        let (values, ids) = (vec![nil], HashMap::from([(Value::nil(), NIL)]));
+        let (values, ids) = (vec![nil], FxHashMap::from_iter([(Value::nil(), NIL)]));
         Interner { values, ids, only_texts: false }
     }
 }

@@ -1,7 +1,7 @@
 //! Journals: histories whose operations are of a type of the user's own.
 //! They are checked against a model that the user writes (see [`Model`](crate::model::Model)).
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::annotations::Annotations;
 use super::history::{Misfit, NEVER, OperationId};
@@ -23,7 +23,7 @@ pub struct Timed<O> {
 pub struct Journal<O> {
     threads: Vec<(u32, Vec<Timed<O>>)>,
     /// By client: the thread that its next operation belongs to.
-    live: HashMap<u32, usize>,
+    live: FxHashMap<u32, usize>,
     /// As in a [`History`](super::history::History): nothing may be left at the end.
     pub drained: bool,
     pub annotations: Annotations,
@@ -33,7 +33,7 @@ impl<O> Default for Journal<O> {
     fn default() -> Journal<O> {
         Journal {
             threads: Vec::new(),
-            live: HashMap::new(),
+            live: FxHashMap::default(),
             drained: false,
             annotations: Annotations::default(),
         }

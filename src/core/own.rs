@@ -3,8 +3,8 @@
 //! A [`History`] holds numbers, so each operation of a [`Journal`] gets one, and the model is asked
 //! about that. All that shows a verdict on a bundled model shows it on a user's so.
 
+use rustc_hash::FxHashMap;
 use std::any::Any;
-use std::collections::HashMap;
 use std::fmt::{self, Debug, Formatter};
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
@@ -204,7 +204,7 @@ where
     let (mut strings, mut operations, mut steps) = (Interner::of_texts(), Vec::new(), Vec::new());
     // By operation, the numbers of its steps, and its answer. Equal texts are held once.
     let mut described: Vec<(Range<i64>, Option<Arc<Value>>)> = Vec::new();
-    let (mut wholes, mut texts) = (Vec::new(), HashMap::<String, Arc<Value>>::new());
+    let (mut wholes, mut texts) = (Vec::new(), FxHashMap::<String, Arc<Value>>::default());
     let mut word = |text: &str| match texts.get(text) {
         Some(word) => word.clone(),
         None => {
@@ -261,7 +261,7 @@ fn parts<O: Debug, M: Model<O>>(
     wholes: &[OperationId],
     strings: &mut Interner,
 ) -> Vec<i64> {
-    let mut numbers = HashMap::new();
+    let mut numbers = FxHashMap::default();
     let mut part = |id: &OperationId| {
         let key = model.part(&journal.get(*id).operation)?;
         let text = format!("{key:?}");

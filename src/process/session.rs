@@ -1,7 +1,7 @@
 //! A process that has a user's model, and what was said to it: that is kept, so that of equal
 //! operations and states it is asked once.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fmt::{self, Debug, Formatter};
 use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::os::fd::AsFd;
@@ -50,7 +50,7 @@ pub struct Talk {
     process: Process,
     stream: BufReader<UnixStream>,
     /// By the question.
-    operations: HashMap<Vec<u8>, Arc<Described>>,
+    operations: FxHashMap<Vec<u8>, Arc<Described>>,
     /// The operation of each step.
     steps: Vec<Arc<Described>>,
     next: FxHashMap<(u32, u32), Arc<[u32]>>,
@@ -145,7 +145,7 @@ impl Session {
         let mut talk = Talk {
             process,
             stream: BufReader::new(stream),
-            operations: HashMap::new(),
+            operations: FxHashMap::default(),
             steps: Vec::new(),
             next: FxHashMap::default(),
         };

@@ -1,6 +1,6 @@
 //! A user's model of operations that are known by numbers, as a program is asked about them.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,7 +27,7 @@ pub enum Known {
 /// The model of operations that are known by numbers, before a history of these.
 pub struct ByNumber<'s, O, M> {
     pub model: &'s M,
-    pub wholes: &'s HashMap<u32, Whole<O>>,
+    pub wholes: &'s FxHashMap<u32, Whole<O>>,
     pub steps: &'s [O],
     /// How many were taken.
     pub taken: &'s AtomicU64,
@@ -87,7 +87,7 @@ impl<O: Debug, M: Model<O>> Model<Known> for ByNumber<'_, O, M> {
 
 /// The operations by numbers, their names as they were asked for, and the state before.
 pub fn journal(told: Told) -> (Journal<Known>, impl Fn(OperationId) -> OperationId, u32) {
-    let (mut journal, mut named) = (Journal::default(), HashMap::new());
+    let (mut journal, mut named) = (Journal::default(), FxHashMap::default());
     journal.drained = told.drained;
     for (thread, index, step, start, end) in told.operations {
         let id = journal.push(thread, Known::Whole(step), start, end).expect("as it was recorded");

@@ -11,7 +11,7 @@ mod known;
 mod question;
 mod wanted;
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::env;
 use std::fmt::Debug;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -135,11 +135,11 @@ where
     model: M,
     steps: Vec<O>,
     /// Operations by their first steps.
-    wholes: HashMap<u32, Whole<O>>,
+    wholes: FxHashMap<u32, Whole<O>>,
     states: Vec<M::State>,
-    numbers: HashMap<M::State, u32>,
+    numbers: FxHashMap<M::State, u32>,
     /// A history that begins in a state, by the first steps of its operations.
-    histories: HashMap<u32, Vec<u32>>,
+    histories: FxHashMap<u32, Vec<u32>>,
     /// Steps that were taken, in histories that are looked at.
     taken: Arc<AtomicU64>,
 }
@@ -154,10 +154,10 @@ where
         Served {
             model,
             steps: Vec::new(),
-            wholes: HashMap::new(),
+            wholes: FxHashMap::default(),
             states: Vec::new(),
-            numbers: HashMap::new(),
-            histories: HashMap::new(),
+            numbers: FxHashMap::default(),
+            histories: FxHashMap::default(),
             taken: Arc::default(),
         }
     }
