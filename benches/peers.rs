@@ -18,12 +18,7 @@ use interlap::core::plan::{Engine, Job, Plan, WARM_UP_ROUNDS};
 use interlap::core::random::Random;
 use interlap::tla::covering::reachable;
 use interlap::tla::{Constants, Specification, Value as TlaValue};
-use mimalloc::MiMalloc;
 use serde_json::Value;
-
-/// As in the program.
-#[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
 
 const ROUNDS: u64 = 100_000;
 const SEEDS: u64 = 20;

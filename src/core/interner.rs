@@ -3,8 +3,9 @@
 //! of a history is that low, so the text in which a model describes a state can be searched for
 //! these integers to put the strings back.
 
-use rustc_hash::FxHashMap;
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 /// A value in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

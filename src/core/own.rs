@@ -3,12 +3,13 @@
 //! A [`History`] holds numbers, so each operation of a [`Journal`] gets one, and the model is asked
 //! about that. All that shows a verdict on a bundled model shows it on a user's so.
 
-use rustc_hash::FxHashMap;
 use std::any::Any;
 use std::fmt::{self, Debug, Formatter};
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use super::contract::Model;
 use super::history::{Entry, History, NEVER, OperationId, Thread};

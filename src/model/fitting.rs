@@ -21,17 +21,18 @@ pub struct OtherType {
 }
 
 impl Specified {
-    /// What of these operations has other types than the specification. Types are guessed, so that
-    /// calls of these may be right.
+    /// Which of a target's methods have other types than the specification. Types are guessed, so
+    /// that calls of these may be right. Of operations of families nothing is said before they are
+    /// called: not all that are offered need be.
     ///
     /// # Errors
-    /// If there is no action for one of them, or one with other parameters.
+    /// If there is no action for a method, or one with other parameters.
     pub fn fit(&self, operations: &[Op]) -> Result<Vec<OtherType>, String> {
         let mut others = Vec::new();
         // The modules that OmniLink generates are given whole records.
         for op in operations.iter().filter(|_| !self.validates_logs()) {
-            let (action, params) = self.actions_of(op.name())?.0;
             let Op::Method(method) = *op else { continue };
+            let (action, params) = self.actions_of(op.name())?.0;
             // One record may be all parameters by their names.
             if !matches!(method.arguments(), [value::Type::Record(_)]) {
                 let params = own_params(method, &action, &params)?;

@@ -84,8 +84,8 @@ pub trait Running: Send + Sync {
     /// What all before `time` leaves of such a history, if the program still answers.
     fn before(&self, own: &History, time: u64, within: &Within) -> Option<Before>;
 
-    /// What of a target's operations has other types than the model. A program says so only of
-    /// specifications.
+    /// Which of a target's methods have other types than the model, as far as that is known: of
+    /// specifications alone.
     ///
     /// # Errors
     /// If the model has no step for one of them.

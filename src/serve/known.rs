@@ -1,9 +1,10 @@
 //! A user's model of operations that are known by numbers, as a program is asked about them.
 
-use rustc_hash::FxHashMap;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustc_hash::FxHashMap;
 
 use super::question::Told;
 use super::wanted::Values;

@@ -11,7 +11,6 @@ mod known;
 mod question;
 mod wanted;
 
-use rustc_hash::FxHashMap;
 use std::env;
 use std::fmt::Debug;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -24,6 +23,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use rustc_hash::FxHashMap;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 

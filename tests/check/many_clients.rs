@@ -32,7 +32,7 @@ fn snapshots_of_many_clients_are_pruned_and_a_stale_read_is_found() {
     let mut random = Random::new(6);
     let mut store = Simulation::of_many(&mut random, 0);
     let mut online = Online::new(snapshot(), few_steps()).at_rest();
-    for parts in 1..=40 {
+    for parts in 1..=24 {
         online.append(written(&store.run(150 * parts))).expect("in order");
         assert_eq!(online.look_at_rest(), None);
     }
