@@ -29,8 +29,11 @@ impl Specified {
     /// If there is no action for a method, or one with other parameters.
     pub fn fit(&self, operations: &[Op]) -> Result<Vec<OtherType>, String> {
         let mut others = Vec::new();
-        // The modules that OmniLink generates are given whole records.
-        for op in operations.iter().filter(|_| !self.validates_logs()) {
+        if self.validates_logs() {
+            // Such a module is given whole records.
+            return Ok(others);
+        }
+        for op in operations {
             let Op::Method(method) = *op else { continue };
             let (action, params) = self.actions_of(op.name())?.0;
             // One record may be all parameters by their names.
@@ -94,8 +97,8 @@ fn own_params<'p>(
     ))
 }
 
-/// Whether a value of a method's type may be what a specification has. None and an optional are
-/// what constants stand for.
+/// Whether a value of a method's type may be what a specification has. A constant may stand for an
+/// optional without a value.
 fn may_be(of: &value::Type, expected: &Type) -> bool {
     use value::Type as Own;
     match (of, expected) {
@@ -108,8 +111,8 @@ fn may_be(of: &value::Type, expected: &Type) -> bool {
         (Own::List(of), Type::List(expected)) | (Own::Set(of), Type::Set(expected)) => {
             may_be(of, expected)
         }
-        // Sequences, records and maps are functions.
-        (Own::Tuple(_) | Own::Map(..) | Own::Record(_), Type::List(_)) => true,
+        // Sequences, records and maps are functions, and strings are sequences.
+        (Own::Tuple(_) | Own::Map(..) | Own::Record(_) | Own::String, Type::List(_)) => true,
         _ => false,
     }
 }

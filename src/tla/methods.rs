@@ -160,7 +160,7 @@ impl<'m> Known<'m> {
             Expr::Apply { name, args, .. } => match (name.as_str(), &args[..]) {
                 ("BOOLEAN", _) => Some(Type::Bool),
                 ("STRING", _) => Some(Type::Text),
-                ("Nat" | "Int" | ".." | "DOMAIN", _) => Some(Type::Int),
+                ("Nat" | "Int" | "..", _) => Some(Type::Int),
                 ("SUBSET", [of]) => Some(Type::Set(boxed(of).unwrap_or(Box::new(Type::Any)))),
                 ("Seq" | "SeqOf" | "BoundedSeq", [of, ..]) => {
                     Some(Type::List(boxed(of).unwrap_or(Box::new(Type::Any))))
