@@ -6,6 +6,7 @@
 //!
 //! Constants may depend on the history: what there is that parameters of their names are.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{Hash, Hasher};
 use std::path::Path;
@@ -316,8 +317,8 @@ impl Specified {
     ) -> Result<Constants, Problem> {
         let (mut found, mut records) = (BTreeMap::new(), BTreeMap::<i64, Vec<Value>>::new());
         for (name, set) in &self.of_history {
-            let values = set.as_ref().map_or(Ok(Vec::new()), Value::elements)?;
-            found.insert(name, BTreeSet::from_iter(values));
+            let values = set.as_ref().map(Value::elements).transpose()?;
+            found.insert(name, BTreeSet::from_iter(values.into_iter().flat_map(Cow::into_owned)));
         }
         for operation in operations {
             let made = self.known(operation);

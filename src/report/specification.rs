@@ -75,7 +75,7 @@ fn name(kind: Kind) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
+    use rustc_hash::FxHashSet;
 
     use super::*;
 
@@ -94,8 +94,8 @@ mod tests {
             part(Kind::Guard, 2, 7, 0, 5),
             part(Kind::Then, 2, 8, 0, 0),
         ];
-        let reachable = Some(HashSet::from([1, 2, 3]));
-        let covered = Covered { parts, states: HashSet::from([1, 5]), reachable };
+        let reachable = Some(FxHashSet::from_iter([1, 2, 3]));
+        let covered = Covered { parts, states: FxHashSet::from_iter([1, 5]), reachable };
         assert_eq!(
             text(&covered),
             "specification: steps of 1 of 1 actions, through 1 of 3 branches, to 2 states, 1 of \

@@ -78,8 +78,8 @@ impl<'s> Machine<'s> {
             Ir::In(two, spot) => match self.unsaid(&two[0]) {
                 Some(what) => {
                     let set = self.value(&two[1])?;
-                    for element in set.elements().map_err(self.located(*spot))? {
-                        if !self.say(what, element, &mut *then)? {
+                    for element in &*set.elements().map_err(self.located(*spot))? {
+                        if !self.say(what, element.clone(), &mut *then)? {
                             return Ok(false);
                         }
                     }
@@ -172,10 +172,13 @@ impl<'s> Machine<'s> {
             value.list()?;
             return self.say(what, value, then);
         }
-        let (one, other) = (self.value(&two[0])?, self.value(&two[1])?);
-        let is = equal(&one, &other).map_err(self.located(spot))?;
-        let compared = (self.explains && !is).then(|| compared("=", &one, &other)).flatten();
-        self.tested(is, (spot, compared), then)
+        let explains = self.explains;
+        let (is, compared) = self.two([&two[0], &two[1]], |one, other| {
+            let is = equal(one, other);
+            let explained = explains && is == Ok(false);
+            (is, explained.then(|| compared("=", one, other)).flatten())
+        })?;
+        self.tested(is.map_err(self.located(spot))?, (spot, compared), then)
     }
 
     fn test(&mut self, ir: &Ir, then: Then<'_, 's>) -> Result<bool> {

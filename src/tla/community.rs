@@ -12,7 +12,7 @@ use super::value::Value;
 
 pub static OPERATORS: &[Operator] = &[
     of("SequencesExt", "ToSet", 1, |a| Value::set(a[0].items()?.to_vec())),
-    of("SequencesExt", "SetToSeq", 1, |a| Value::seq(a[0].elements()?)),
+    of("SequencesExt", "SetToSeq", 1, |a| Value::seq(a[0].elements()?.into_owned())),
     of("SequencesExt", "Reverse", 1, |a| {
         Ok(Value::Seq(a[0].items()?.iter().rev().cloned().collect()))
     }),
@@ -51,7 +51,7 @@ pub static OPERATORS: &[Operator] = &[
     }),
     of("FiniteSetsExt", "Max", 1, |a| extreme(&a[0], Ordering::Greater)),
     of("FiniteSetsExt", "Min", 1, |a| extreme(&a[0], Ordering::Less)),
-    of("FiniteSetsExt", "SumSet", 1, |a| sum(a[0].elements()?)),
+    of("FiniteSetsExt", "SumSet", 1, |a| sum(&a[0].elements()?)),
     of("FiniteSetsExt", "kSubset", 2, |a| {
         let size = a[0].int()?;
         let all = Value::Described(Arc::new(Described::Subsets(a[1].clone())));
@@ -59,11 +59,11 @@ pub static OPERATORS: &[Operator] = &[
     }),
     of("Functions", "Range", 1, |a| range(&a[0])),
     of("Functions", "Restrict", 2, |a| {
-        let of = |argument: Value| match a[0].get(&argument)? {
-            Some(value) => Ok((argument, value.clone())),
+        let of = |argument: &Value| match a[0].get(argument)? {
+            Some(value) => Ok((argument.clone(), value.clone())),
             None => fail(format!("{argument} is not in the domain of {}", a[0])),
         };
-        Value::function(a[1].elements()?.into_iter().map(of).collect::<Result<_>>()?)
+        Value::function(a[1].elements()?.iter().map(of).collect::<Result<_>>()?)
     }),
     of("Functions", "AntiFunction", 1, |a| {
         // Of several arguments with a value, CHOOSE has the first.
@@ -134,39 +134,39 @@ pub static HIGHER_ORDER: &[HigherOrder] = &[
         Value::function(counts.into_iter().map(|(of, count)| (of, Value::Int(count))).collect())
     }),
     taking("FiniteSetsExt", "FoldSet", (3, (0, 2)), |apply, a| {
-        fold(apply, &a[0], a[1].elements()?, false)
+        fold(apply, &a[0], a[1].elements()?.iter(), false)
     }),
     taking("FiniteSetsExt", "MapThenSumSet", (2, (0, 1)), |apply, a| {
-        let mapped = a[0].elements()?.into_iter().map(|of| apply(&[of]));
-        sum(mapped.collect::<Result<_>>()?)
+        let mapped: Result<Vec<_>> =
+            a[0].elements()?.iter().map(|of| apply(std::slice::from_ref(of))).collect();
+        sum(&mapped?)
     }),
     taking("FiniteSetsExt", "Quantify", (2, (1, 1)), |apply, a| {
         let mut count = 0;
-        for element in a[0].elements()? {
-            count += i64::from(apply(&[element])?.bool()?);
+        for element in &*a[0].elements()? {
+            count += i64::from(apply(std::slice::from_ref(element))?.bool()?);
         }
         Ok(Value::Int(count))
     }),
     taking("SequencesExt", "FoldSeq", (3, (0, 2)), |apply, a| {
-        fold(apply, &a[0], a[1].items()?.to_vec(), false)
+        fold(apply, &a[0], a[1].items()?.iter(), false)
     }),
     taking("SequencesExt", "FoldLeft", (3, (0, 2)), |apply, a| {
-        fold(apply, &a[0], a[1].items()?.to_vec(), true)
+        fold(apply, &a[0], a[1].items()?.iter(), true)
     }),
     taking("SequencesExt", "FoldRight", (3, (0, 2)), |apply, a| {
-        fold(apply, &a[1], a[0].items()?.iter().rev().cloned().collect(), false)
+        fold(apply, &a[1], a[0].items()?.iter().rev(), false)
     }),
     taking("Functions", "FoldFunction", (3, (0, 2)), |apply, a| {
-        let values = a[1].pairs()?.into_iter().map(|(_, value)| value).collect();
-        fold(apply, &a[0], values, false)
+        fold(apply, &a[0], a[1].pairs()?.iter().map(|(_, value)| value), false)
     }),
     taking("Functions", "FoldFunctionOnSet", (4, (0, 2)), |apply, a| {
-        let value = |at: Value| match a[1].get(&at)? {
+        let value = |at: &Value| match a[1].get(at)? {
             Some(value) => Ok(value.clone()),
             None => fail(format!("{at} is not in the domain of {}", a[1])),
         };
-        let values = a[2].elements()?.into_iter().map(value).collect::<Result<_>>()?;
-        fold(apply, &a[0], values, false)
+        let values = a[2].elements()?.iter().map(value).collect::<Result<Vec<_>>>()?;
+        fold(apply, &a[0], values.iter(), false)
     }),
     taking("SequencesExt", "SelectInSeq", (2, (1, 1)), |test, a| {
         for (at, item) in (1..).zip(a[0].items()?) {
@@ -180,8 +180,11 @@ pub static HIGHER_ORDER: &[HigherOrder] = &[
 
 /// All sequences of as many elements of a set, or fewer.
 fn up_to(a: &[Value]) -> Result<Value> {
-    let of = |length: i64| tuples(&a[0], length)?.elements();
-    Value::set((0..=a[1].int()?).map(of).collect::<Result<Vec<_>>>()?.concat())
+    let mut all = Vec::new();
+    for length in 0..=a[1].int()? {
+        all.extend_from_slice(&tuples(&a[0], length)?.elements()?);
+    }
+    Value::set(all)
 }
 
 /// All sequences of so many elements of a set.
@@ -189,7 +192,7 @@ fn tuples(of: &Value, length: i64) -> Result<Value> {
     Ok(Value::Described(Arc::new(Described::Functions(Value::Range(1, length), of.clone()))))
 }
 
-fn sum(of: Vec<Value>) -> Result<Value> {
+fn sum(of: &[Value]) -> Result<Value> {
     let add = |sum: i64, number: &Value| match sum.checked_add(number.int()?) {
         Some(sum) => Ok(sum),
         None => fail("a sum has more than 64 bits"),
@@ -199,7 +202,7 @@ fn sum(of: Vec<Value>) -> Result<Value> {
 
 fn extreme(of: &Value, wanted: Ordering) -> Result<Value> {
     let mut best: Option<i64> = None;
-    for element in of.elements()? {
+    for element in &*of.elements()? {
         let number = element.int()?;
         if best.is_none_or(|best| number.cmp(&best) == wanted) {
             best = Some(number);
@@ -219,9 +222,14 @@ fn at(a: &[Value], behind: usize, change: impl Fn(&mut Vec<Value>, usize)) -> Re
 }
 
 /// The values one after the other; `is_left`: the first argument is what came of those before.
-fn fold(apply: Apply, base: &Value, values: Vec<Value>, is_left: bool) -> Result<Value> {
-    values.into_iter().try_fold(base.clone(), |so_far, value| match is_left {
-        true => apply(&[so_far, value]),
-        false => apply(&[value, so_far]),
+fn fold<'v>(
+    apply: Apply,
+    base: &Value,
+    mut values: impl Iterator<Item = &'v Value>,
+    is_left: bool,
+) -> Result<Value> {
+    values.try_fold(base.clone(), |so_far, value| match is_left {
+        true => apply(&[so_far, value.clone()]),
+        false => apply(&[value.clone(), so_far]),
     })
 }

@@ -1,11 +1,12 @@
 //! Which parts of each action steps went through: its disjuncts, the arms of IF and CASE, and the
 //! conjuncts that were tried.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 use super::ir::{Ir, Spot};
@@ -51,9 +52,9 @@ pub struct Part {
 pub struct Covered {
     pub parts: Vec<Part>,
     /// Their hashes.
-    pub states: HashSet<u64>,
+    pub states: FxHashSet<u64>,
     /// Those of all that it can come to, of a small one that says what its steps are.
-    pub reachable: Option<HashSet<u64>>,
+    pub reachable: Option<FxHashSet<u64>>,
 }
 
 impl Covered {
@@ -73,10 +74,10 @@ impl Covered {
 
 /// The hashes of all states that a specification can come to, unless they are more than `most`, or
 /// nothing says what all steps are.
-pub fn reachable(of: &Specification, most: usize) -> Option<HashSet<u64>> {
+pub fn reachable(of: &Specification, most: usize) -> Option<FxHashSet<u64>> {
     let next = of.action(&of.next)?.as_ref().ok().filter(|action| action.params.is_empty())?;
     let mut open = of.begin().ok()?;
-    let mut known: HashSet<u64> = open.iter().map(hash).collect();
+    let mut known: FxHashSet<u64> = open.iter().map(hash).collect();
     while let Some(state) = open.pop() {
         for step in of.steps(next, &state, &[]).ok()? {
             if known.insert(hash(&step.next)) {
@@ -103,7 +104,7 @@ pub struct Covering {
     numbers: HashMap<(String, Spot, Kind), usize>,
     taken: Vec<AtomicU64>,
     tried: Vec<AtomicU64>,
-    states: Mutex<HashSet<u64>>,
+    states: Mutex<FxHashSet<u64>>,
 }
 
 impl Covering {

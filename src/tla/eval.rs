@@ -86,7 +86,10 @@ impl<'s> Machine<'s> {
     }
 
     pub fn bool(&mut self, ir: &Ir) -> Result<bool> {
-        self.value(ir)?.bool().map_err(self.located(ir.spot()))
+        match self.is_true(ir)? {
+            Some(is) => Ok(is),
+            None => self.value(ir)?.bool().map_err(self.located(ir.spot())),
+        }
     }
 
     pub fn value(&mut self, ir: &Ir) -> Result<Value> {
@@ -99,18 +102,12 @@ impl<'s> Machine<'s> {
             }
             Ir::Local(_) | Ir::Now(_) | Ir::Next(_) => return self.read(ir),
             Ir::Native { of, args, spot } => {
-                let args = self.values(args)?;
-                (of.run)(&args).map_err(self.located(*spot))?
-            }
-            Ir::Taking { of, operator, args, spot } => {
-                let (args, located) = (self.values(args)?, self.located(*spot));
-                let mut apply = |given: &[Value]| {
-                    for (slot, value) in operator.slots.iter().zip(given) {
-                        self.frame[*slot as usize] = Some(value.clone());
-                    }
-                    self.value(&operator.body)
+                let found = match &**args {
+                    [one] => (of.run)(&[self.value(one)?]),
+                    [one, other] => (of.run)(&[self.value(one)?, self.value(other)?]),
+                    all => (of.run)(&self.values(all)?),
                 };
-                (of.run)(&mut apply, &args).map_err(located)?
+                return found.map_err(self.located(*spot));
             }
             Ir::If(three, _) => {
                 let is = self.bool(&three[0])?;
@@ -123,23 +120,47 @@ impl<'s> Machine<'s> {
             Ir::Choose { .. } | Ir::Filter { .. } | Ir::Map { .. } | Ir::Function { .. } => {
                 return self.comprehension(ir);
             }
-            Ir::Set(all, spot) => {
-                let all = self.values(all)?;
-                Value::set(all.into_vec()).map_err(self.located(*spot))?
-            }
-            Ir::Tuple(all) => Value::seq(self.values(all)?.into_vec())?,
-            Ir::Record(fields) => Value::function(self.fields(fields)?)?,
-            Ir::Records(fields) => self.records(fields)?,
             Ir::Except { .. } => return self.excepted(ir),
             Ir::Index { function, at, spot } => {
-                let (function, at) = (self.value(function)?, self.value(at)?);
-                match function.get(&at).map_err(self.located(*spot))? {
-                    Some(value) => value.clone(),
-                    None => {
-                        let message = format!("{at} is not in the domain of {function}");
-                        return self.failed(message, *spot);
-                    }
+                if let Some(found) = self.named(ir) {
+                    return Ok(found.clone());
                 }
+                let found = self.two([function, at], |function, at| match function.get(at)? {
+                    Some(value) => Ok(value.clone()),
+                    None => fail(format!("{at} is not in the domain of {function}")),
+                })?;
+                return found.map_err(self.located(*spot));
+            }
+            _ => match self.is_true(ir)? {
+                Some(is) => Value::Bool(is),
+                None => return self.made(ir),
+            },
+        })
+    }
+
+    /// The value of what is less frequent.
+    fn made(&mut self, ir: &Ir) -> Result<Value> {
+        match ir {
+            Ir::Set(all, spot) => match &**all {
+                [one] => {
+                    let mut one = self.value(one)?;
+                    one.list()?;
+                    Ok(Value::Set(Arc::new([one])))
+                }
+                all => Value::set(self.values(all)?.into_vec()).map_err(self.located(*spot)),
+            },
+            Ir::Tuple(all) => Value::seq(self.values(all)?.into_vec()),
+            Ir::Record(fields) => Value::function(self.fields(fields)?),
+            Ir::Records(fields) => self.records(fields),
+            Ir::Taking { of, operator, args, spot } => {
+                let (args, located) = (self.values(args)?, self.located(*spot));
+                let mut apply = |given: &[Value]| {
+                    for (slot, value) in operator.slots.iter().zip(given) {
+                        self.frame[*slot as usize] = Some(value.clone());
+                    }
+                    self.value(&operator.body)
+                };
+                (of.run)(&mut apply, &args).map_err(located)
             }
             Ir::Call { routine, args, spot, .. } => {
                 let (args, of) = (self.values(args)?, self.of);
@@ -149,41 +170,33 @@ impl<'s> Machine<'s> {
                 let before = self.enter(routine, &args, *spot)?;
                 let found = self.value(&routine.body);
                 self.leave(before);
-                found?
+                found
             }
-            Ir::Fail(message, spot) => return self.failed(message.clone(), *spot),
-            _ => Value::Bool(self.is_true(ir)?),
-        })
+            Ir::Fail(message, spot) => self.failed(message.clone(), *spot),
+            _ => unreachable!("it is evaluated elsewhere"),
+        }
     }
 
     /// What is bound, or the value of a variable.
     fn read(&self, ir: &Ir) -> Result<Value> {
-        let (found, message) = match ir {
-            Ir::Local(slot) => {
-                let bound = self.frame[*slot as usize].as_ref();
-                (bound, "an answer that is not known is asked for before anything says it")
+        match (self.named(ir), ir) {
+            (Some(value), _) => Ok(value.clone()),
+            (None, Ir::Now(_)) => fail("a variable is read where there is no state"),
+            (None, Ir::Next(_)) => {
+                fail("a primed variable is read before the action says its value")
             }
-            Ir::Now(variable) => {
-                (self.now.get(*variable as usize), "a variable is read where there is no state")
-            }
-            Ir::Next(variable) => {
-                let said = self.next.get(*variable as usize).and_then(Option::as_ref);
-                (said, "a primed variable is read before the action says its value")
-            }
-            _ => unreachable!("it is evaluated"),
-        };
-        found.cloned().map_or_else(|| fail(message), Ok)
+            _ => fail("an answer that is not known is asked for before anything says it"),
+        }
     }
 
-    /// The value of what is true or false by its form.
-    fn is_true(&mut self, ir: &Ir) -> Result<bool> {
-        Ok(match ir {
+    /// The value of what is true or false by its form; none of other expressions.
+    fn is_true(&mut self, ir: &Ir) -> Result<Option<bool>> {
+        Ok(Some(match ir {
             Ir::And(all) => self.all(all, true)?,
             Ir::Or(all) => !self.all(all, false)?,
             Ir::Implies(two) => !self.bool(&two[0])? || self.bool(&two[1])?,
             Ir::Equal(two, spot) => {
-                let (one, other) = (self.value(&two[0])?, self.value(&two[1])?);
-                equal(&one, &other).map_err(self.located(*spot))?
+                self.two([&two[0], &two[1]], equal)?.map_err(self.located(*spot))?
             }
             Ir::In(two, spot) => {
                 let element = self.value(&two[0])?;
@@ -198,12 +211,45 @@ impl<'s> Machine<'s> {
                 *is_forall != decides
             }
             Ir::Enabled(action) => self.is_enabled(action)?,
-            _ => unreachable!("it has other values"),
-        })
+            _ => return Ok(None),
+        }))
     }
 
     pub fn values(&mut self, all: &[Ir]) -> Result<Values> {
-        all.iter().map(|one| self.value(one)).collect()
+        let mut values = Values::with_capacity(all.len());
+        for one in all {
+            values.push(self.value(one)?);
+        }
+        Ok(values)
+    }
+
+    /// What two values are together. Neither is copied if a name stands for it.
+    pub fn two<T>(&mut self, two: [&Ir; 2], look: impl FnOnce(&Value, &Value) -> T) -> Result<T> {
+        if let (Some(one), Some(other)) = (self.named(two[0]), self.named(two[1])) {
+            return Ok(look(one, other));
+        }
+        let made = [self.unless_named(two[0])?, self.unless_named(two[1])?];
+        let of = |at: usize| made[at].as_ref().or_else(|| self.named(two[at]));
+        Ok(look(of(0).expect("it has a value"), of(1).expect("it has a value")))
+    }
+
+    fn unless_named(&mut self, ir: &Ir) -> Result<Option<Value>> {
+        if self.named(ir).is_some() { Ok(None) } else { self.value(ir).map(Some) }
+    }
+
+    /// The value that a name stands for already, or a part of it.
+    fn named<'m>(&'m self, ir: &'m Ir) -> Option<&'m Value> {
+        match ir {
+            Ir::Value(value) => Some(value),
+            Ir::Local(slot) => self.frame[*slot as usize].as_ref(),
+            Ir::Now(variable) => self.now.get(*variable as usize),
+            Ir::Next(variable) => self.next.get(*variable as usize)?.as_ref(),
+            Ir::Shared { slot, is_kept: true, .. } if self.free.is_none() => {
+                self.frame[*slot as usize].as_ref()
+            }
+            Ir::Index { function, at, .. } => self.named(function)?.get(self.named(at)?).ok()?,
+            _ => None,
+        }
     }
 
     /// Whether the set has the element. A set that is made of others need not be listed for that:
@@ -241,7 +287,11 @@ impl<'s> Machine<'s> {
             }
             _ => {}
         }
-        self.value(set)?.contains(element).map_err(self.located(spot))
+        let found = match self.named(set) {
+            Some(set) => set.contains(element),
+            None => self.value(set)?.contains(element),
+        };
+        found.map_err(self.located(spot))
     }
 
     /// Whether all of these are so, as far as must be looked.
@@ -361,15 +411,7 @@ impl<'s> Machine<'s> {
             }
             return Ok(true);
         }
-        let listed;
-        let elements = match set {
-            Value::Set(elements) => &elements[..],
-            other => {
-                listed = other.elements().map_err(self.located(spot))?;
-                &listed[..]
-            }
-        };
-        for element in elements {
+        for element in &*set.elements().map_err(self.located(spot))? {
             if !one(self, element)? {
                 return Ok(false);
             }

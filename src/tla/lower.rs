@@ -1,7 +1,7 @@
 //! Resolves the names of expressions: makes of them what is evaluated. What is bound has a slot of
 //! its own in the frame: a slot is used once, since an action is left and come back to.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::native;
 use super::problem::{Problem, Result};
 use super::scope::{Arg, Named, Names, Path, Same, Scope, find};
 use super::syntax::{Bound, Definition, Expr, Instance, Module, Node, Place, Step, Unit};
-use super::value::Value;
+use super::value::{Text, Value};
 
 /// Expressions and operators may be inside of each other so deep.
 const DEPTH_MAX: u32 = 400;
@@ -35,6 +35,8 @@ pub struct Lowering<'a> {
     opened: HashMap<*const Module, Names<'a>>,
     /// Scopes of which an address is kept.
     pub kept: Vec<Names<'a>>,
+    /// Each string once, so that two of one text are mostly one.
+    texts: HashSet<Text>,
     /// The next slot that is free.
     pub next: u32,
     depth: u32,
@@ -53,6 +55,7 @@ impl<'a> Lowering<'a> {
             instances: HashMap::new(),
             opened: HashMap::new(),
             kept: Vec::new(),
+            texts: HashSet::new(),
             next: 0,
             depth: 0,
         }
@@ -191,7 +194,7 @@ impl<'a> Lowering<'a> {
         let spot = self.spot(scope, node.place);
         Ok(match &node.of {
             Expr::Number(number) => Ir::Value(Value::Int(*number)),
-            Expr::String(text) => Ir::Value(Value::text(text)),
+            Expr::String(text) => Ir::Value(self.text(text)),
             Expr::Boolean(is) => Ir::Value(Value::Bool(*is)),
             Expr::At => {
                 let path = Path { instances: &[], name: "@", place: node.place };
@@ -268,10 +271,19 @@ impl<'a> Lowering<'a> {
             Expr::Index { function, at } => self.index(function, at, scope, primed)?,
             Expr::Field { record, name } => {
                 let function = self.boxed(record, scope, primed)?;
-                Ir::Index { function, at: Box::new(Ir::Value(Value::text(name))), spot }
+                Ir::Index { function, at: Box::new(Ir::Value(self.text(name))), spot }
             }
             _ => unreachable!("it has names of its own"),
         })
+    }
+
+    fn text(&mut self, text: &str) -> Value {
+        let known = self.texts.get(text).cloned();
+        Value::Text(known.unwrap_or_else(|| {
+            let text: Text = text.into();
+            self.texts.insert(text.clone());
+            text
+        }))
     }
 
     fn fields(
@@ -285,7 +297,7 @@ impl<'a> Lowering<'a> {
             if fields[..at].iter().any(|(other, _)| other == name) {
                 return self.problem(scope, node.place, format!("the field {name} comes twice"));
             }
-            all.push((Value::text(name), self.node(node, scope, primed)?));
+            all.push((self.text(name), self.node(node, scope, primed)?));
         }
         Ok(all.into())
     }
@@ -359,7 +371,7 @@ impl<'a> Lowering<'a> {
             for step in &change.path {
                 path.push(match step {
                     Step::Index(node) => self.node(node, scope, primed)?,
-                    Step::Field(name) => Ir::Value(Value::text(name)),
+                    Step::Field(name) => Ir::Value(self.text(name)),
                 });
             }
             let to = self.node(&change.to, &inside, primed)?;

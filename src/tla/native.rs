@@ -105,9 +105,9 @@ pub fn is(is: bool) -> Result<Value> {
 /// The elements of a set that are to be kept.
 pub fn filter(set: &Value, keep: impl Fn(&Value) -> Result<bool>) -> Result<Value> {
     let mut kept = Vec::new();
-    for element in set.elements()? {
-        if keep(&element)? {
-            kept.push(element);
+    for element in &*set.elements()? {
+        if keep(element)? {
+            kept.push(element.clone());
         }
     }
     Ok(Value::Set(kept.into()))

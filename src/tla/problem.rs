@@ -5,8 +5,12 @@ use std::sync::Arc;
 
 use super::syntax::Place;
 
+/// One pointer, since every value that is evaluated might be one of these.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Problem {
+pub struct Problem(Box<Located>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct Located {
     /// The name of the module.
     module: Option<Arc<str>>,
     place: Option<Place>,
@@ -15,13 +19,13 @@ pub struct Problem {
 
 impl Problem {
     pub fn new(message: impl Into<String>) -> Problem {
-        Problem { module: None, place: None, message: message.into() }
+        Problem(Box::new(Located { module: None, place: None, message: message.into() }))
     }
 
     /// The same at this place, unless it has one that is nearer.
     pub fn at(mut self, module: &Arc<str>, place: Place) -> Problem {
-        if self.place.is_none() {
-            (self.module, self.place) = (Some(module.clone()), Some(place));
+        if self.0.place.is_none() {
+            (self.0.module, self.0.place) = (Some(module.clone()), Some(place));
         }
         self
     }
@@ -29,10 +33,10 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        if let (Some(module), Some(place)) = (&self.module, self.place) {
+        if let (Some(module), Some(place)) = (&self.0.module, self.0.place) {
             write!(f, "{module}.tla:{}:{}: ", place.line, place.column)?;
         }
-        f.write_str(&self.message)
+        f.write_str(&self.0.message)
     }
 }
 

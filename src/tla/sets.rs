@@ -1,5 +1,6 @@
 //! Elements of sets: of those that are listed, and of those that are only described.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -33,14 +34,14 @@ const LISTED_MAX: usize = 1 << 22;
 
 impl Value {
     /// The elements of a set, sorted.
-    pub fn elements(&self) -> Result<Vec<Value>> {
+    pub fn elements(&self) -> Result<Cow<'_, [Value]>> {
         match self {
-            Value::Set(elements) => Ok(elements.to_vec()),
+            Value::Set(elements) => Ok(Cow::Borrowed(elements)),
             Value::Range(first, last) => match last.saturating_sub(*first) < LISTED_MAX as i64 {
                 true => Ok((*first..=*last).map(Value::Int).collect()),
                 false => fail(format!("{self} has too many elements to list them")),
             },
-            Value::Described(of) => of.elements(),
+            Value::Described(of) => of.elements().map(Cow::Owned),
             other => other.no("a set"),
         }
     }
@@ -73,9 +74,7 @@ impl Value {
                 if let Some(first) = elements.first() {
                     comparable(element, first)?;
                 }
-                let mut listed = element.clone();
-                listed.list()?;
-                Ok(elements.binary_search(&listed).is_ok())
+                Ok(elements.binary_search(&*element.listed()?).is_ok())
             }
             Value::Range(first, last) => Ok((*first..=*last).contains(&element.int()?)),
             Value::Described(of) => of.contains(element),
@@ -111,14 +110,10 @@ impl Described {
                 return fail(format!("{self} has no end: its elements cannot be listed"));
             }
             Described::Subsets(of) => subsets(&of.elements()?)?,
-            Described::Union(sets) => {
-                let all = sets.iter().map(Value::elements).collect::<Result<Vec<_>>>()?;
-                return Value::set(all.concat())?.elements();
-            }
+            Described::Union(sets) => return elements_of(sets),
             Described::Product(sets) => {
                 let each = sets.iter().map(Value::elements).collect::<Result<Vec<_>>>()?;
-                let all = choices(&each)?;
-                all.into_iter().map(|items| Value::Seq(items.into())).collect()
+                choices(&each)?.into_iter().map(|items| Value::Seq(items.into())).collect()
             }
             Described::Functions(domain, range) => {
                 let (domain, range) = (domain.elements()?, range.elements()?);
@@ -182,6 +177,18 @@ impl Described {
     }
 }
 
+/// The elements of all of these sets, sorted.
+pub fn elements_of(sets: &[Value]) -> Result<Vec<Value>> {
+    let listed = |set: &Value| if let Value::Set(of) = set { of.len() } else { 0 };
+    let mut all = Vec::with_capacity(sets.iter().map(listed).sum());
+    for set in sets {
+        all.extend_from_slice(&set.elements()?);
+    }
+    sort(&mut all)?;
+    all.dedup();
+    Ok(all)
+}
+
 /// Whether each item is in the set for its place.
 fn all_in<'a>(items: &[Value], set: impl Fn(usize) -> &'a Value) -> Result<bool> {
     for (at, item) in items.iter().enumerate() {
@@ -204,7 +211,7 @@ fn subsets(of: &[Value]) -> Result<Vec<Value>> {
 }
 
 /// All lists with one of each of these.
-fn choices(each: &[Vec<Value>]) -> Result<Vec<Vec<Value>>> {
+fn choices(each: &[Cow<[Value]>]) -> Result<Vec<Vec<Value>>> {
     let count = each.iter().try_fold(1usize, |count, set| count.checked_mul(set.len()));
     if count.is_none_or(|count| count > LISTED_MAX) {
         return fail("a set has too many elements to list them");
@@ -219,7 +226,7 @@ fn choices(each: &[Vec<Value>]) -> Result<Vec<Vec<Value>>> {
     Ok(all)
 }
 
-fn functions(domain: &[Value], each: &[Vec<Value>]) -> Result<Vec<Value>> {
+fn functions(domain: &[Value], each: &[Cow<[Value]>]) -> Result<Vec<Value>> {
     let with = |values: Vec<Value>| Value::function(domain.iter().cloned().zip(values).collect());
     choices(each)?.into_iter().map(with).collect()
 }

@@ -227,7 +227,8 @@ impl Specification {
             if let Some(at) = machine.next.iter().position(Option::is_none) {
                 return fail(format!("nothing says what {} is in {what}", self.variables[at]));
             }
-            let mut next: State = machine.next.iter().flatten().cloned().collect();
+            let said = machine.next.iter();
+            let mut next: State = said.map(|of| of.clone().expect("each is said")).collect();
             if let Some(at) = self.passing {
                 Arc::make_mut(&mut next)[at] = Value::Bool(false);
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::native::{Operator, filter, int, is, of, range};
 use super::problem::{Result, fail};
-use super::sets::Described;
+use super::sets::{Described, elements_of};
 use super::value::{Value, equal};
 
 pub static OPERATORS: &[Operator] = &[
@@ -13,13 +13,13 @@ pub static OPERATORS: &[Operator] = &[
     of("", "#", 2, |a| is(!equal(&a[0], &a[1])?)),
     of("", "\\notin", 2, |a| is(!a[1].contains(&a[0])?)),
     of("", "\\subseteq", 2, |a| is(a[0].is_subset(&a[1])?)),
-    of("", "\\cup", 2, |a| union(a.to_vec())),
+    of("", "\\cup", 2, union),
     of("", "\\cap", 2, |a| filter(&a[0], |element| a[1].contains(element))),
     of("", "\\", 2, |a| match a[0].is_endless() {
         true => described(a, Described::Difference(a[0].clone(), a[1].clone())),
         false => filter(&a[0], |element| Ok(!a[1].contains(element)?)),
     }),
-    of("", "UNION", 1, |a| union(a[0].elements()?)),
+    of("", "UNION", 1, |a| union(&a[0].elements()?)),
     of("", "SUBSET", 1, |a| described(a, Described::Subsets(a[0].clone()))),
     of("", "DOMAIN", 1, |a| a[0].domain()),
     of("", "BOOLEAN", 0, |_| Value::set(vec![Value::Bool(false), Value::Bool(true)])),
@@ -115,7 +115,7 @@ pub static OPERATORS: &[Operator] = &[
     }),
     of("Bags", "EmptyBag", 0, |_| Ok(Value::Seq(Arc::new([])))),
     of("Bags", "SetToBag", 1, |a| {
-        Value::function(a[0].elements()?.into_iter().map(|of| (of, Value::Int(1))).collect())
+        Value::function(a[0].elements()?.iter().map(|of| (of.clone(), Value::Int(1))).collect())
     }),
     of("Bags", "BagToSet", 1, |a| a[0].domain()),
     of("Bags", "IsABag", 1, |a| {
@@ -129,12 +129,11 @@ pub static OPERATORS: &[Operator] = &[
         a[0].pairs()?.iter().try_fold(0, |sum, (_, n)| Ok(sum + n.int()?)).map(Value::Int)
     }),
     of("Bags", "(+)", 2, |a| {
-        let elements = [a[0].domain()?.elements()?, a[1].domain()?.elements()?].concat();
-        let elements = Value::set(elements)?.elements()?;
-        bag(elements, |of| Ok(copies(&a[0], of)? + copies(&a[1], of)?))
+        let elements = elements_of(&[a[0].domain()?, a[1].domain()?])?;
+        bag(&elements, |of| Ok(copies(&a[0], of)? + copies(&a[1], of)?))
     }),
     of("Bags", "(-)", 2, |a| {
-        bag(a[0].domain()?.elements()?, |of| Ok(copies(&a[0], of)? - copies(&a[1], of)?))
+        bag(&a[0].domain()?.elements()?, |of| Ok(copies(&a[0], of)? - copies(&a[1], of)?))
     }),
     of("Bags", "SubBag", 1, |a| {
         let mut all = vec![Vec::new()];
@@ -154,10 +153,9 @@ pub static OPERATORS: &[Operator] = &[
     }),
     of("Bags", "BagUnion", 1, |a| {
         let bags = a[0].elements()?;
-        let elements =
-            bags.iter().map(|bag| bag.domain()?.elements()).collect::<Result<Vec<_>>>()?;
+        let domains = bags.iter().map(Value::domain).collect::<Result<Vec<_>>>()?;
         let count = |of: &Value| bags.iter().try_fold(0, |sum, bag| Ok(sum + copies(bag, of)?));
-        bag(Value::set(elements.concat())?.elements()?, count)
+        bag(&elements_of(&domains)?, count)
     }),
     of("Bags", "\\sqsubseteq", 2, |a| {
         let fits = |of: &Value| Ok(copies(&a[0], of)? <= copies(&a[1], of)?);
@@ -170,14 +168,14 @@ pub static OPERATORS: &[Operator] = &[
 ];
 
 /// The union of these sets: listed, unless one of them is without an end.
-fn union(sets: Vec<Value>) -> Result<Value> {
+fn union(sets: &[Value]) -> Result<Value> {
     if let Some(other) = sets.iter().find(|set| !set.is_set()) {
         return other.no("a set");
     }
     if sets.iter().any(Value::is_endless) {
-        return Ok(Value::Described(Arc::new(Described::Union(sets))));
+        return Ok(Value::Described(Arc::new(Described::Union(sets.to_vec()))));
     }
-    Value::set(sets.iter().map(Value::elements).collect::<Result<Vec<_>>>()?.concat())
+    Ok(Value::Set(elements_of(sets)?.into()))
 }
 
 /// A set that is described, if these are sets.
@@ -207,12 +205,12 @@ fn copies(bag: &Value, element: &Value) -> Result<i64> {
     }
 }
 
-fn bag(elements: Vec<Value>, count: impl Fn(&Value) -> Result<i64>) -> Result<Value> {
+fn bag(elements: &[Value], count: impl Fn(&Value) -> Result<i64>) -> Result<Value> {
     let mut pairs = Vec::new();
     for element in elements {
-        let copies = count(&element)?;
+        let copies = count(element)?;
         if copies > 0 {
-            pairs.push((element, Value::Int(copies)));
+            pairs.push((element.clone(), Value::Int(copies)));
         }
     }
     Value::function(pairs)

@@ -15,6 +15,9 @@ use super::sets::Described;
 
 pub type Text = Arc<str>;
 
+/// So many of a record's fields are looked at one by one.
+const FIELDS_MAX: usize = 16;
+
 #[derive(Clone, Debug)]
 pub enum Value {
     Bool(bool),
@@ -75,11 +78,21 @@ impl Value {
     }
 
     /// Replaces a set that is described by one that is listed.
+    #[inline]
     pub fn list(&mut self) -> Result<()> {
         if let Value::Described(_) | Value::Range(..) = self {
             *self = Value::Set(self.elements()?.into());
         }
         Ok(())
+    }
+
+    /// The same set, listed; any other value as it is.
+    pub fn listed(&self) -> Result<Cow<'_, Value>> {
+        let mut listed = Cow::Borrowed(self);
+        if let Value::Described(_) | Value::Range(..) = self {
+            listed.to_mut().list()?;
+        }
+        Ok(listed)
     }
 
     /// What a message calls it.
@@ -169,11 +182,11 @@ impl Value {
                 Ok(at.filter(|at| *at < items.len()))
             }
             Value::Function(pairs) => {
-                comparable(argument, &pairs[0].0)?;
-                let mut listed = Cow::Borrowed(argument);
-                if let Value::Described(_) | Value::Range(..) = argument {
-                    listed.to_mut().list()?;
+                if let Some(place) = same_text(argument, pairs) {
+                    return Ok(Some(place));
                 }
+                comparable(argument, &pairs[0].0)?;
+                let listed = argument.listed()?;
                 Ok(pairs.binary_search_by(|pair| pair.0.cmp(&listed)).ok())
             }
             other => other.no("a function"),
@@ -221,6 +234,14 @@ impl Value {
     }
 }
 
+/// The field of a record whose name is this very string, as those of a specification are: letters
+/// are not compared.
+fn same_text(name: &Value, pairs: &[(Value, Value)]) -> Option<usize> {
+    let Value::Text(name) = name else { return None };
+    let is_same = |(other, _): &(Value, Value)| matches!(other, Value::Text(other) if Arc::ptr_eq(name, other));
+    pairs.iter().take(FIELDS_MAX).position(is_same)
+}
+
 /// Sorts, and fails where two are of different types.
 pub fn sort(values: &mut [Value]) -> Result<()> {
     values.sort();
@@ -246,7 +267,15 @@ pub fn equal(one: &Value, other: &Value) -> Result<bool> {
 }
 
 /// Fails for values of different types, also inside of both.
+#[inline]
 pub fn comparable(one: &Value, other: &Value) -> Result<()> {
+    match (one, other) {
+        (Value::Int(_), Value::Int(_)) => Ok(()),
+        _ => of_one_type(one, other),
+    }
+}
+
+fn of_one_type(one: &Value, other: &Value) -> Result<()> {
     use Value::{Bool, Function, Int, Model, Seq, Set, Text};
     match (one, other) {
         (Model(_), _) | (_, Model(_)) => Ok(()),
@@ -298,12 +327,27 @@ impl Ord for Value {
     /// FALSE before TRUE, integers by size, strings by their letters; the smaller set and the
     /// shorter sequence first, then by the first element that differs; functions as sequences of
     /// their arguments and values. CHOOSE takes the first.
+    #[inline]
     fn cmp(&self, other: &Value) -> Ordering {
-        use Value::{Bool, Function, Int, Model, Range, Seq, Set, Text};
+        match (self, other) {
+            (Value::Int(one), Value::Int(other)) => one.cmp(other),
+            _ => self.order(other),
+        }
+    }
+}
+
+impl Value {
+    fn order(&self, other: &Value) -> Ordering {
+        use Value::{Bool, Function, Model, Range, Seq, Set, Text};
         match (self, other) {
             (Bool(one), Bool(other)) => one.cmp(other),
-            (Int(one), Int(other)) => one.cmp(other),
-            (Text(one), Text(other)) | (Model(one), Model(other)) => one.cmp(other),
+            (Text(one), Text(other)) | (Model(one), Model(other)) => {
+                if Arc::ptr_eq(one, other) {
+                    Ordering::Equal
+                } else {
+                    one.cmp(other)
+                }
+            }
             (Set(one), Set(other)) | (Seq(one), Seq(other)) => {
                 if Arc::ptr_eq(one, other) {
                     return Ordering::Equal;
@@ -311,6 +355,9 @@ impl Ord for Value {
                 one.len().cmp(&other.len()).then_with(|| one.cmp(other))
             }
             (Function(one), Function(other)) => {
+                if Arc::ptr_eq(one, other) {
+                    return Ordering::Equal;
+                }
                 one.len().cmp(&other.len()).then_with(|| one.cmp(other))
             }
             (Seq(items), Function(pairs)) => with_function(items, pairs),

@@ -270,7 +270,7 @@ impl<'l, O: Debug, M: Model<O>, const WORDS: usize> Search<'l, O, M, WORDS> {
             frontier.used = frontier.used.without(steps);
             if !frontier.optional.is_empty() {
                 // Those that make others needless come first, next time.
-                frontier.configurations.sort_by_key(|c| c.done.len());
+                frontier.configurations.sort_by_cached_key(|c| c.done.len());
             }
         } else {
             self.release(frontier, steps);
