@@ -13,6 +13,7 @@
 //! - `overlap`: Counts the operations of a history that overlap one of another thread.
 //! - `own`: Histories under a user's model: one in a program of its own is given a history of the
 //!   model's own operations.
+//! - `part`: Some operations of a history as a history of their own, and the names of each in both.
 //! - `prefix`: The history as it was known at some time: without later calls, and without the
 //!   answers of the calls under way then.
 //! - `scope`: Says which histories a model can judge at all: a foreign operation and a history that
@@ -31,6 +32,7 @@ pub mod filter;
 pub mod merged;
 pub mod overlap;
 pub mod own;
+pub mod part;
 pub mod prefix;
 pub mod scope;
 pub mod small;

@@ -1,7 +1,6 @@
 //! Shows a verdict to people. Nothing here decides one.
 //!
-//! - `key_part`: Takes the operations on one key of a map or set out of a history, and translates
-//!   names of operations between the two.
+//! - `key_part`: Takes the operations on one key of a map or set out of a history.
 //! - `order`: Finds one order that explains a history (`search::depth_first`), and the first states
 //!   it leaves.
 //! - `partials`: Finds how far a history can be explained that no order explains: every maximal

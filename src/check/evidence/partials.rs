@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::key_part::{self, KeyPart};
+use super::key_part;
 use super::region::{
     Graph, Near, NearStep, NotShown, Region, Window, as_far_as_run, past_limits, window,
 };
@@ -101,9 +101,9 @@ fn of_parts(
     let Some(key) = key_part::key_of_all(history, spec, witness) else {
         return of_all(history, spec, witness, limits);
     };
-    let part = KeyPart::new(history, spec, key);
+    let part = key_part::on_key(history, spec, key);
     let own: Vec<OperationId> = witness.iter().filter_map(|id| part.own(*id)).collect();
-    Ok(part.named(of_all(&part.history, spec, &own, limits)?, key))
+    Ok(key_part::named(&part, of_all(&part.history, spec, &own, limits)?, key))
 }
 
 fn of_all(

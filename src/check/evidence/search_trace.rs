@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::key_part::{KeyPart, key_of};
+use super::key_part::{key_of, on_key};
 use super::partials::Partials;
 use super::region::{
     Graph, NEAR_MAX, Near, NearStep, NotShown, Region, Window, as_far_as_run, past_limits, window,
@@ -127,7 +127,7 @@ fn trace_near(
     let Some(key) = key else {
         return near_failure(history, spec, [partials.failed, partials.last], limits);
     };
-    let part = KeyPart::new(history, spec, key);
+    let part = on_key(history, spec, key);
     let own = |id: OperationId| part.own(id).ok_or(NotShown::NoFailure);
     let ends = [own(partials.failed)?, own(partials.last)?];
     let mut trace = near_failure(&part.history, spec, ends, limits)?;

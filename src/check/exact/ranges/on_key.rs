@@ -2,6 +2,7 @@
 //! than how many keys were where an operation looked.
 
 use super::super::set;
+use crate::check::data::part::Part;
 use crate::check::explanation::{Explanation, OfSearch};
 use crate::check::verdict::{Verdict, Witness};
 use crate::core::history::{Entry, History, OperationId, Thread};
@@ -28,44 +29,32 @@ pub fn contradiction(history: &History, failed: OperationId) -> Option<Witness> 
         }
         _ => return None,
     };
-    let on_key = |key| OnKey::new(history, key).witness();
+    let on_key = |key| witness(&said_of_key(history, key));
     keys.into_iter().filter_map(on_key).min_by_key(|witness| witness.operations.len())
 }
 
 /// What is said of a key: whether it is there, and its inserts and removes.
-struct OnKey {
-    history: History,
-    /// By thread, the places of its operations in the whole history.
-    places: Vec<Vec<u32>>,
+fn said_of_key(history: &History, key: i64) -> Part {
+    let threads = history.threads.iter().map(|thread| Thread::new(thread.client));
+    let mut said = History { threads: threads.collect(), ..History::default() };
+    let mut ids = Vec::new();
+    for id in history.ids() {
+        if let Some(entry) = said_of(history.entry(id), &[key]) {
+            let thread = &mut said.threads[id.thread as usize];
+            thread.push(entry).expect("their order is that of this history");
+            ids.push(id);
+        }
+    }
+    Part::new(said, &ids)
 }
 
-impl OnKey {
-    fn new(history: &History, key: i64) -> OnKey {
-        let threads = history.threads.iter().map(|thread| Thread::new(thread.client));
-        let mut said = History { threads: threads.collect(), ..History::default() };
-        let mut places = vec![Vec::new(); history.threads.len()];
-        for id in history.ids() {
-            let thread = id.thread as usize;
-            let key = [key];
-            if let Some(entry) = said_of(history.entry(id), &key) {
-                said.threads[thread].push(entry).expect("their order is that of this history");
-                places[thread].push(id.index);
-            }
-        }
-        OnKey { history: said, places }
+fn witness(of: &Part) -> Option<Witness> {
+    let Verdict::Violation(mut witness) = set::check(&of.history) else { return None };
+    witness.operations.iter_mut().for_each(|id| *id = of.whole(*id));
+    if let Explanation::Search(OfSearch::OfSet { failed, .. }) = &mut *witness.explanation {
+        *failed = of.whole(*failed);
     }
-
-    fn witness(&self) -> Option<Witness> {
-        let Verdict::Violation(mut witness) = set::check(&self.history) else { return None };
-        let whole = |id: &mut OperationId| {
-            id.index = self.places[id.thread as usize][id.index as usize];
-        };
-        witness.operations.iter_mut().for_each(whole);
-        if let Explanation::Search(OfSearch::OfSet { failed, .. }) = &mut *witness.explanation {
-            whole(failed);
-        }
-        Some(witness)
-    }
+    Some(witness)
 }
 
 /// What an operation says of the key, as one of a set.
