@@ -143,6 +143,36 @@ fn good_histories_have_an_order_and_it_is_one() {
     }
 }
 
+/// Which of two puts came last is seen only thousands of steps later: the search goes back to
+/// configurations that it no longer has.
+#[test]
+fn an_order_is_found_where_little_room_is() {
+    let spec: Spec = "map".parse().expect("a model");
+    for last in [1, 2] {
+        let line = |thread: i64, call: &str, [start, end]: [i64; 2]| {
+            format!("{{\"thread\": {thread}, {call}, \"start\": {start}, \"end\": {end}}}\n")
+        };
+        let put = |key: i64, value: i64, status: &str| {
+            format!("\"op\": \"put\", \"args\": [{key}, {value}], \"status\": \"{status}\"")
+        };
+        let mut text =
+            line(0, &put(0, 9, "failed"), [1, 2]) + &line(0, &put(1, 0, "failed"), [3, 4]);
+        text += &(line(0, &put(0, 1, "ok"), [5, 6]) + &line(1, &put(0, 2, "ok"), [5, 6]));
+        for at in 1..4_000 {
+            text += &line(0, &put(1, at, "ok"), [10 * at, 10 * at + 1]);
+        }
+        let get = format!("\"op\": \"get\", \"args\": [0], \"results\": [{last}]");
+        text += &line(1, &get, [50_000, 50_001]);
+        let history = interlap::exchange::jsonl::read(&text, Some(spec)).expect("good").history;
+        let found =
+            |memory_max| order(&history, &spec, &Limits { memory_max, ..Limits::default() });
+        let order = found(1).expect("there is one");
+        assert_eq!(Ok(&order), found(usize::MAX).as_ref());
+        let verdict = check(&in_turn(&history, &order.operations), &spec, &Limits::default());
+        assert_eq!((verdict, order.operations.len()), (Verdict::Consistent, history.len()));
+    }
+}
+
 /// The operations one after the other, in timeboxes that do not overlap. The timebox of an
 /// operation with several steps reaches from the first to the last.
 fn in_turn(history: &History, ids: &[OperationId]) -> History {

@@ -19,8 +19,11 @@ use crate::model::Model;
 
 /// Choices between two looks at the clock.
 const CHOICES_BETWEEN_LOOKS: usize = 64;
-/// Bytes that the states on the way may take.
-const BYTES_MAX: usize = 1 << 29;
+/// Bytes that the configurations on the way may take, what they share counted each time. If they
+/// take more, the newest stay, and one of so many before.
+const BYTES_MAX: usize = 1 << 25;
+const NEWEST: usize = 1 << 10;
+const KEPT_EVERY: usize = 64;
 
 /// An operation with what it does.
 pub struct Boxed<O> {
@@ -73,25 +76,33 @@ struct ThreadPosition {
     done: Places<1>,
 }
 
-/// A configuration on the way, with what is still to be tried from it.
+/// A step on the way, with what is still to be tried after it.
 struct Stop<S> {
     /// The step that led here.
     taken: Taken,
-    places: Vec<ThreadPosition>,
     /// None where it takes too much room: it is made again if the search comes back.
-    state: Option<S>,
+    at: Option<At<S>>,
     /// The best last.
     left: Vec<Choice>,
 }
 
-/// Thread and step, and which of the states that it allows; all, where that was not looked at yet.
-type Choice = (usize, usize, Option<usize>);
+/// A configuration.
+#[derive(Clone)]
+struct At<S> {
+    places: Vec<ThreadPosition>,
+    state: S,
+}
 
-/// The configurations that led to the last.
+/// Thread and step, and which of the states that it allows; all, where that was not looked at yet.
+type Choice = (u32, u32, Option<u32>);
+
+/// The steps that led to the last configuration.
 struct Way<S> {
     stops: Vec<Stop<S>>,
-    /// Of the states.
+    /// Of the configurations that are kept.
     bytes: usize,
+    /// Of so many from the first only some are kept.
+    thinned: usize,
 }
 
 impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
@@ -101,113 +112,109 @@ impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
     /// Why none was found.
     pub fn find(&self) -> Result<Vec<Taken>, NoOrder> {
         let places = vec![ThreadPosition { index: 0, done: Places::EMPTY }; self.threads.len()];
-        let mut way = Way { stops: Vec::new(), bytes: 0 };
-        self.go_to(&mut way, places, (self.object.init(), (0, 0, 0, 0)));
+        let mut way = Way { stops: Vec::new(), bytes: 0, thinned: 0 };
+        if self.go_to(&mut way, At { places, state: self.object.init() }, (0, 0, 0, 0)) {
+            return Ok(Vec::new());
+        }
         self.limits.go_on().map_err(NoOrder::Stopped)?;
         // Hashes of the configurations that were looked at. Two that share one cost a way, no more.
         let mut seen = FxHashSet::default();
         let (mut tries, mut choices) = (self.tries.max(1), 0_usize);
         while let Some(last) = way.stops.last_mut() {
-            if self.is_over(&last.places) && self.may_end(&mut way) {
-                return Ok(way.stops.into_iter().skip(1).map(|stop| stop.taken).collect());
-            }
-            let Some(choice) = way.stops.last_mut().and_then(|of| of.left.pop()) else {
-                let state = way.stops.pop().and_then(|stop| stop.state);
-                way.bytes -= state.map_or(0, |state| self.bytes(&state));
+            let Some(choice) = last.left.pop() else {
+                let at = way.stops.pop().and_then(|stop| stop.at);
+                way.bytes -= at.map_or(0, |at| self.bytes(&at));
                 continue;
             };
             choices += 1;
             if choices.is_multiple_of(CHOICES_BETWEEN_LOOKS) {
                 self.limits.go_on().map_err(NoOrder::Stopped)?;
             }
-            let Some((state, choice)) = self.chosen(&mut way, choice) else { continue };
+            let Some((at, taken)) = self.chosen(&mut way, choice) else { continue };
             tries -= 1;
             if tries == 0 {
                 return Err(NoOrder::TooLate);
             }
-            let (places, taken) = self.after(&way, choice);
-            if seen.insert(fingerprint(&places, &state)) {
-                self.go_to(&mut way, places, (state, taken));
+            if seen.insert(fingerprint(&at)) && self.go_to(&mut way, at, taken) {
+                return Ok(way.stops.iter().skip(1).map(|stop| stop.taken).collect());
             }
         }
         Err(NoOrder::Missed)
     }
 
-    /// The state after a choice; of several, the others are left for later.
+    /// The configuration after a choice; of several, the others are left for later.
     fn chosen(
         &self,
         way: &mut Way<M::State>,
         (thread, step, choice): Choice,
-    ) -> Option<(M::State, (usize, usize, usize))> {
-        let at = way.stops.last()?.places[thread].index as usize;
-        let (mut next, operation) = (Vec::new(), &self.threads[thread][at].steps[step].operation);
-        self.object.step(self.state(way), operation, &mut next);
-        let choice = match choice {
-            Some(choice) => choice,
-            None => {
-                let last = next.len().checked_sub(1)?;
-                let others = (0..last).map(|other| (thread, step, Some(other)));
-                way.stops.last_mut()?.left.extend(others);
-                last
-            }
-        };
-        Some((next.swap_remove(choice), (thread, step, choice)))
-    }
-
-    /// Goes on to a configuration. Where the states are too many, the older half goes.
-    fn go_to(
-        &self,
-        way: &mut Way<M::State>,
-        places: Vec<ThreadPosition>,
-        (state, taken): (M::State, Taken),
-    ) {
-        way.bytes += self.bytes(&state);
-        let left = self.look(&places, &state);
-        way.stops.push(Stop { taken, places, state: Some(state), left });
-        if way.bytes > BYTES_MAX.min(self.limits.memory_max) {
-            let older = 1..(way.stops.len() / 2).max(1);
-            let states = way.stops[older].iter_mut().filter_map(|stop| stop.state.take());
-            way.bytes -= states.map(|state| self.bytes(&state)).sum::<usize>();
-        }
-    }
-
-    /// The state of the last configuration.
-    fn state<'s>(&self, way: &'s mut Way<M::State>) -> &'s M::State {
-        let last = way.stops.len() - 1;
-        let known = way.stops.iter().rposition(|stop| stop.state.is_some());
-        let known = known.expect("that of the first is kept");
-        if known < last {
-            let mut state = way.stops[known].state.clone().expect("it is known");
-            for stop in &way.stops[known + 1..] {
-                state = self.next(&state, stop.taken);
-            }
-            way.bytes += self.bytes(&state);
-            way.stops[last].state = Some(state);
-        }
-        way.stops[last].state.as_ref().expect("it is known by now")
-    }
-
-    fn bytes(&self, state: &M::State) -> usize {
-        size_of::<M::State>() + self.object.weight(state)
-    }
-
-    /// The state after a step.
-    fn next(&self, state: &M::State, (thread, at, step, choice): Taken) -> M::State {
+    ) -> Option<(At<M::State>, Taken)> {
+        let from = self.at(way);
+        let index = from.places[thread as usize].index as usize;
+        let operation = &self.threads[thread as usize][index].steps[step as usize].operation;
         let mut next = Vec::new();
-        self.object.step(state, &self.threads[thread][at].steps[step].operation, &mut next);
-        next.swap_remove(choice)
+        self.object.step(&from.state, operation, &mut next);
+        let last = next.len().checked_sub(1)?;
+        let chosen = choice.map_or(last, |choice| choice as usize);
+        let taken = (thread as usize, index, step as usize, chosen);
+        let to = At { places: self.after(&from.places, taken), state: next.swap_remove(chosen) };
+        if choice.is_none() {
+            let others = (0..last as u32).map(|other| (thread, step, Some(other)));
+            way.stops.last_mut()?.left.extend(others);
+        }
+        Some((to, taken))
     }
 
-    /// The places after a step, and what is written down of it.
+    /// Goes on to a configuration: says whether it is the end.
+    fn go_to(&self, way: &mut Way<M::State>, at: At<M::State>, taken: Taken) -> bool {
+        way.bytes += self.bytes(&at);
+        let (left, is_end) = (self.look(&at), self.is_end(&at));
+        way.stops.push(Stop { taken, at: Some(at), left });
+        if way.bytes > BYTES_MAX.min(self.limits.memory_max) {
+            let older = way.stops.len().saturating_sub(NEWEST);
+            for number in (way.thinned..older).filter(|number| number % KEPT_EVERY != 0) {
+                let at = way.stops[number].at.take();
+                way.bytes -= at.map_or(0, |at| self.bytes(&at));
+            }
+            way.thinned = way.thinned.max(older);
+        }
+        is_end
+    }
+
+    /// The last configuration.
+    fn at<'s>(&self, way: &'s mut Way<M::State>) -> &'s At<M::State> {
+        let last = way.stops.len() - 1;
+        let known = way.stops.iter().rposition(|stop| stop.at.is_some());
+        let known = known.expect("the first is kept");
+        way.thinned = way.thinned.min(known);
+        for number in known..last {
+            let before = way.stops[number].at.as_ref().expect("it is known");
+            let at = self.next(before, way.stops[number + 1].taken);
+            way.bytes += self.bytes(&at);
+            way.stops[number + 1].at = Some(at);
+        }
+        way.stops[last].at.as_ref().expect("it is known by now")
+    }
+
+    fn bytes(&self, At { places, state }: &At<M::State>) -> usize {
+        size_of::<M::State>() + self.object.weight(state) + size_of_val(&places[..])
+    }
+
+    /// The configuration after a step.
+    fn next(&self, from: &At<M::State>, taken: Taken) -> At<M::State> {
+        let ((thread, index, step, choice), mut next) = (taken, Vec::new());
+        let operation = &self.threads[thread][index].steps[step].operation;
+        self.object.step(&from.state, operation, &mut next);
+        At { places: self.after(&from.places, taken), state: next.swap_remove(choice) }
+    }
+
+    /// The places after a step.
     fn after(
         &self,
-        way: &Way<M::State>,
-        (thread, step, choice): (usize, usize, usize),
-    ) -> (Vec<ThreadPosition>, Taken) {
-        let mut places = way.stops.last().expect("there is one").places.clone();
-        let place = &mut places[thread];
-        let at = place.index as usize;
-        let operation = &self.threads[thread][at];
+        before: &[ThreadPosition],
+        (thread, index, step, _): Taken,
+    ) -> Vec<ThreadPosition> {
+        let mut places = before.to_vec();
+        let (place, operation) = (&mut places[thread], &self.threads[thread][index]);
         let repeats = |step: usize| self.object.repeats(&operation.steps[step].operation);
         if !repeats(step) {
             place.done.insert(step);
@@ -218,24 +225,20 @@ impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
         if place.done.len() == operation.steps.len() {
             *place = ThreadPosition { index: place.index + 1, done: Places::EMPTY };
         }
-        (places, (thread, at, step, choice))
+        places
     }
 
-    /// Whether all that must have happened has.
-    fn is_over(&self, places: &[ThreadPosition]) -> bool {
+    /// Whether all that must have happened has, and nothing is left where nothing may be.
+    fn is_end(&self, At { places, state }: &At<M::State>) -> bool {
         let over = |(thread, place): (&Vec<Boxed<O>>, &ThreadPosition)| {
             thread.get(place.index as usize).is_none_or(|next| next.end == NEVER)
         };
-        self.threads.iter().zip(places).all(over)
-    }
-
-    /// Whether nothing is left where nothing may be.
-    fn may_end(&self, way: &mut Way<M::State>) -> bool {
-        !self.drained || self.object.is_empty(self.state(way))
+        let is_over = self.threads.iter().zip(places).all(over);
+        is_over && (!self.drained || self.object.is_empty(state))
     }
 
     /// What can be tried from a configuration, the best last.
-    fn look(&self, places: &[ThreadPosition], state: &M::State) -> Vec<Choice> {
+    fn look(&self, At { places, state }: &At<M::State>) -> Vec<Choice> {
         let open = || {
             let each = self.threads.iter().zip(places).enumerate();
             each.filter_map(|(at, (thread, place))| {
@@ -259,14 +262,16 @@ impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
                     self.object.step(state, &step.operation, &mut next);
                     match next.len() {
                         0 => continue,
-                        _ => return vec![(thread, at, Some(0))],
+                        _ => return vec![(thread as u32, at as u32, Some(0))],
                     }
                 }
-                left.push((self.rank(operation, due, step.takes), (thread, at, None)));
+                let choice = (thread as u32, at as u32, None);
+                left.push((self.rank(operation, due, step.takes), choice));
             }
         }
         left.sort_by_key(|(rank, _)| std::cmp::Reverse(*rank));
-        left.into_iter().map(|(_, choice)| choice).collect()
+        // In as much room as they need, since many are kept.
+        left.iter().map(|(_, choice)| *choice).collect()
     }
 
     /// What to try first: the lowest.
@@ -283,7 +288,7 @@ impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
     }
 }
 
-fn fingerprint<S: Hash>(places: &[ThreadPosition], state: &S) -> u64 {
+fn fingerprint<S: Hash>(At { places, state }: &At<S>) -> u64 {
     let mut hasher = std::hash::DefaultHasher::new();
     (places, state).hash(&mut hasher);
     hasher.finish()
