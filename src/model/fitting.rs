@@ -86,7 +86,9 @@ fn own_params<'p>(
     if fits(&others) {
         return Ok(others);
     }
-    if fits(&all) {
+    // What is named so is never the result.
+    let answers_thread = all.len() > count && all.last().is_some_and(|last| is_thread(last));
+    if fits(&all) && !answers_thread {
         return Ok(all);
     }
     let (names, text) = (params.join(", "), method.text());

@@ -71,23 +71,46 @@ impl Hash for At {
 /// A call as JSON has it, and the step that it is, which is found once.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(from = "Json")]
-pub struct Call {
-    json: Json,
+pub struct Call(Arc<OnceMade>);
+
+#[derive(Debug)]
+struct OnceMade {
+    said: Said,
     made: OnceLock<Made>,
 }
 
 impl From<Json> for Call {
     fn from(json: Json) -> Call {
-        Call { json, made: OnceLock::new() }
+        Call(Arc::new(OnceMade { said: json.into(), made: OnceLock::new() }))
     }
 }
+
+/// JSON as its text: many are kept, and a tree takes ten times as much room.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(from = "Json")]
+pub struct Said(Arc<str>);
+
+impl From<Json> for Said {
+    fn from(json: Json) -> Said {
+        Said(json.to_string().into())
+    }
+}
+
+impl Said {
+    fn json(&self) -> Json {
+        serde_json::from_str(&self.0).expect("it was JSON")
+    }
+}
+
+/// A call of a history, with its answer.
+pub type Operation = Answered<Call, Said>;
 
 /// A call, as an action with its parameters.
 #[derive(Clone, Debug)]
 struct Made {
     /// The name of the action.
     action: Arc<str>,
-    params: Vec<String>,
+    params: Arc<[String]>,
     args: Vec<Value>,
     /// None where it is not known, or the action has no parameter for it.
     answer: Option<Value>,
@@ -112,7 +135,7 @@ impl Specified {
         let of_any = compiled(&source, &given, &open)?;
         let actions: Vec<&Action> =
             of_any.actions().filter_map(|name| of_any.action(name)?.as_deref().ok()).collect();
-        let params = || actions.iter().flat_map(|action| &action.params);
+        let params = || actions.iter().flat_map(|action| action.params.iter());
         // Nothing says what the others are, which is an error where they are asked for.
         open.retain(|(name, _)| {
             name == TRACES || params().any(|param| held(name, param).is_some())
@@ -200,7 +223,9 @@ impl Specified {
         let names = said.map_or(vec![operation, &own], |said| vec![said]);
         for name in names.into_iter().map(|name| format!("{name}{end}")) {
             match self.of_any.action(&name) {
-                Some(Ok(action)) => return Ok(Some((name.into(), action.params.clone()))),
+                Some(Ok(action)) => {
+                    return Ok(Some((action.name.clone(), action.params.clone())));
+                }
                 Some(Err(problem)) => return Err(problem.to_string()),
                 None => {}
             }
@@ -230,8 +255,9 @@ impl Specified {
     }
 
     /// The step that a call is.
-    fn made(&self, made: &Answered<Call, Json>) -> Result<Made, String> {
-        let (name, given) = parts(&made.call.json)?;
+    fn made(&self, made: &Operation) -> Result<Made, String> {
+        let call = made.call.0.said.json();
+        let (name, given) = parts(&call)?;
         if self.validates_logs() {
             return self.of_record(&Record::of(name, given)?);
         }
@@ -260,14 +286,15 @@ impl Specified {
         };
         let mut args: Vec<Value> = args.into_iter().map(of).collect::<Result<_, _>>()?;
         let answer =
-            made.answer.as_ref().map(|answer| answer_of(name, answer, &self.given)).transpose()?;
+            made.answer.as_ref().map(|answer| answer_of(name, &answer.json(), &self.given));
+        let answer = answer.transpose()?;
         // The client may be an argument, too.
         let lacks = |at: usize| match count.checked_sub(args.len()) {
-            Some(1) => answer.as_ref().map_or(at + 1 == count, says_nothing),
+            Some(1) => at + 1 == count || answer.as_ref().is_some_and(says_nothing),
             lacking => lacking == Some(2),
         };
         let at = own.filter(|at| lacks(*at) && *at <= args.len());
-        if let (Some(at), Some(thread)) = (at, thread_of(&made.call.json)) {
+        if let (Some(at), Some(thread)) = (at, thread_of(&call)) {
             args.insert(at, Value::Int(thread));
         }
         match count.checked_sub(args.len()) {
@@ -292,9 +319,9 @@ impl Specified {
         Ok(Made { action, params, args, answer: None, repeated, repeats: false })
     }
 
-    fn known<'a>(&self, of: &'a Answered<Call, Json>) -> &'a Made {
+    fn known<'a>(&self, of: &'a Operation) -> &'a Made {
         let find = || self.made(of).unwrap_or_else(|error| stop(Problem::new(error)));
-        of.call.made.get_or_init(find)
+        of.call.0.made.get_or_init(find)
     }
 
     /// The steps from here, with this answer or with any.
@@ -313,7 +340,7 @@ impl Specified {
     /// The values that a history has of the constants that depend on it.
     fn constants(
         &self,
-        operations: &mut dyn Iterator<Item = &Answered<Call, Json>>,
+        operations: &mut dyn Iterator<Item = &Operation>,
     ) -> Result<Constants, Problem> {
         let (mut found, mut records) = (BTreeMap::new(), BTreeMap::<i64, Vec<Value>>::new());
         for (name, set) in &self.of_history {
@@ -374,7 +401,7 @@ impl Specified {
 pub type Methods = Vec<(String, Method)>;
 
 /// The name of an action, and its parameters.
-pub(super) type Named = (Arc<str>, Vec<String>);
+pub(super) type Named = (Arc<str>, Arc<[String]>);
 
 /// What a parameter says of a constant of the history.
 enum Held {
@@ -422,14 +449,14 @@ fn states(at: &At) -> Vec<State> {
     }
 }
 
-impl Model<Answered<Call, Json>> for Specified {
+impl Model<Operation> for Specified {
     type State = At;
 
     fn init(&self) -> At {
         At { of: self.of_any.clone(), state: None }
     }
 
-    fn init_for(&self, operations: &mut dyn Iterator<Item = &Answered<Call, Json>>) -> At {
+    fn init_for(&self, operations: &mut dyn Iterator<Item = &Operation>) -> At {
         if self.of_history.is_empty() {
             return self.init();
         }
@@ -437,18 +464,18 @@ impl Model<Answered<Call, Json>> for Specified {
         At { of: known.unwrap_or_else(|problem| stop(problem)), state: None }
     }
 
-    fn split(&self, made: &Answered<Call, Json>, steps: &mut Vec<Answered<Call, Json>>) {
+    fn split(&self, made: &Operation, steps: &mut Vec<Operation>) {
         let Some(action) = self.known(made).repeated.clone() else { return };
         let first = Made { action, repeats: true, ..self.known(made).clone() };
-        let call = Call { json: made.call.json.clone(), made: first.into() };
+        let call = Call(Arc::new(OnceMade { said: made.call.0.said.clone(), made: first.into() }));
         steps.extend([Answered { call, answer: made.answer.clone() }, made.clone()]);
     }
 
-    fn repeats(&self, step: &Answered<Call, Json>) -> bool {
+    fn repeats(&self, step: &Operation) -> bool {
         self.known(step).repeats
     }
 
-    fn step(&self, at: &At, made: &Answered<Call, Json>, next: &mut Vec<At>) {
+    fn step(&self, at: &At, made: &Operation, next: &mut Vec<At>) {
         let made = self.known(made);
         let steps = self.steps(at, made, made.answer.as_ref());
         let to = |step: Step| At { of: at.of.clone(), state: Some(step.next) };
@@ -456,7 +483,7 @@ impl Model<Answered<Call, Json>> for Specified {
     }
 
     /// The answers with which the action is possible; else what is false.
-    fn right_answer(&self, at: &At, made: &Answered<Call, Json>) -> Option<String> {
+    fn right_answer(&self, at: &At, made: &Operation) -> Option<String> {
         let (made, states) = (self.known(made), states(at));
         // Of a call in steps, the last says what is answered.
         let whole = made.action.strip_suffix(STEP).filter(|_| made.repeats);
@@ -483,10 +510,11 @@ impl Model<Answered<Call, Json>> for Specified {
         })
     }
 
-    fn describe(&self, made: &Answered<Call, Json>) -> String {
+    fn describe(&self, made: &Operation) -> String {
         // Where it is no step of an action, it is said here, before anything is judged.
         let Made { args, answer, .. } = self.known(made);
-        let (name, given) = parts(&made.call.json).expect("it is known");
+        let call = made.call.0.said.json();
+        let (name, given) = parts(&call).expect("it is known");
         if let (true, Ok(record)) = (self.validates_logs(), Record::of(name, given)) {
             let one = |(name, of): (&String, &Json)| {
                 logged(of).map_or(String::new(), |value| format!("{name} = {value}"))

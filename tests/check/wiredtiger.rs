@@ -233,7 +233,8 @@ fn agree_on(count: usize) {
         for (client, call, answer, start, end) in &history {
             let whole = made(call, answer);
             of_model.push(*client, whole, *start, Some(*end)).expect("in its order");
-            let whole = Answered { call: call.clone().into(), answer: Some(answer.clone()) };
+            let (call, answer) = (call.clone().into(), Some(answer.clone().into()));
+            let whole = Answered { call, answer };
             of_specification.push(*client, whole, *start, Some(*end)).expect("in its order");
         }
         let ours = check(&of_model, &WiredTiger, &limits);

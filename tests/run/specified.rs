@@ -276,6 +276,15 @@ fn methods_are_compared_with_a_specification_before_they_are_called() {
     run("bool add(int key, int)", "").expect(2, &[more, "one, the last, for the result"]);
     run("bool add(int key)", "bool erase(int) { return false; }")
         .expect(2, &["Names has no action Erase for erase"]);
+    // The number of the thread is never an answer.
+    let text = read(&names).replace("Next ==", "Erase(self) == UNCHANGED s\nNext ==");
+    let erasing = tool.write("Erasing.tla", &text.replace("MODULE Names", "MODULE Erasing"));
+    judged(&erasing, "bool add(int key)", "bool erase() { return false; }")
+        .expect(2, &["erase() -> bool is no call of Erase(self)"]);
+    let erased = "{\"thread\": 0, \"op\": \"erase() -> bool\", \"results\": [true], \
+                  \"start\": 1, \"end\": 2}\n";
+    let check = tool.call("check --model").arg(&erasing).arg(tool.write("erased.jsonl", erased));
+    check.expect(3, &["not decided: erase answers something: its action needs one more parameter"]);
 }
 
 /// Which constants there are, what is true in every state, and how a state is shown.
