@@ -4,6 +4,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::definitions;
 use super::ir::{Ir, Lambda};
 use super::lower::{Lowering, with_slots};
 use super::native;
@@ -315,7 +316,11 @@ impl<'a> Lowering<'a> {
         if let Expr::Apply { instances, name, args } = &function.of
             && args.is_empty()
             && instances.is_empty()
-            && let Some((of, Named::Definition { of: definition, .. })) = find(scope, name)
+            && let found = match find(scope, name) {
+                None => self.bundled(scope, name)?,
+                found => found,
+            }
+            && let Some((of, Named::Definition { of: definition, .. })) = found
             && let [Bound { names, set: Some(set), is_tuple: false }] = &definition.domain[..]
             && names.len() == 1
             && mentions(&definition.body, name)
@@ -364,6 +369,12 @@ impl<'a> Lowering<'a> {
             }
             elsewhere = Some((of.module, of.arity));
         }
+        if let Some((of, Named::Definition { of: definition, is_recursive })) =
+            self.bundled(inside, name)?
+        {
+            let at = (primed, path.place);
+            return self.call((definition, is_recursive), args, (&of, scope), at);
+        }
         let message = match elsewhere {
             None if native::BY_CHANCE.contains(&name) => format!(
                 "the value of {name} depends on chance: write \\E x \\in S where each x is allowed"
@@ -375,6 +386,25 @@ impl<'a> Lowering<'a> {
             None => format!("{name} is not defined, or not supported"),
         };
         self.problem(scope, path.place, message)
+    }
+
+    /// What a bundled module defines that can be used here.
+    fn bundled(
+        &mut self,
+        inside: &Names<'a>,
+        name: &str,
+    ) -> Result<Option<(Names<'a>, Named<'a>)>> {
+        for module in definitions::modules() {
+            if has_standard(inside, &module.name) {
+                let of = self.module(module)?;
+                match find(&of, name) {
+                    Some((_, Named::Definition { of: definition, .. })) if definition.is_local => {}
+                    None => {}
+                    found => return Ok(found),
+                }
+            }
+        }
+        Ok(None)
     }
 
     fn taking(

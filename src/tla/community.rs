@@ -5,13 +5,14 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::native::{Apply, HigherOrder, Operator, filter, has, is, of, range};
+use super::native::{Apply, HigherOrder, Operator, has, is, of, range};
 use super::problem::{Result, fail};
-use super::sets::Described;
-use super::value::Value;
+use super::sets::{Described, subsets_of};
+use super::standard::joined;
+use super::value::{Value, equal};
 
 pub static OPERATORS: &[Operator] = &[
-    of("SequencesExt", "ToSet", 1, |a| Value::set(a[0].items()?.to_vec())),
+    of("SequencesExt", "ToSet", 1, |a| range(&a[0])),
     of("SequencesExt", "SetToSeq", 1, |a| Value::seq(a[0].elements()?.into_owned())),
     of("SequencesExt", "Reverse", 1, |a| {
         Ok(Value::Seq(a[0].items()?.iter().rev().cloned().collect()))
@@ -28,7 +29,10 @@ pub static OPERATORS: &[Operator] = &[
         Value::seq(std::iter::once(&a[0]).chain(a[1].items()?).cloned().collect())
     }),
     of("SequencesExt", "Contains", 2, |a| is(has(a[0].items()?, &a[1])?)),
-    of("SequencesExt", "IsPrefix", 2, |a| is(a[1].items()?.starts_with(a[0].items()?))),
+    of("SequencesExt", "IsPrefix", 2, |a| match (&a[0], &a[1]) {
+        (Value::Text(one), Value::Text(other)) => is(other.starts_with(&**one)),
+        (one, other) => is(other.items()?.starts_with(one.items()?)),
+    }),
     of("SequencesExt", "IsStrictPrefix", 2, |a| {
         let (one, other) = (a[0].items()?, a[1].items()?);
         is(one.len() < other.len() && other.starts_with(one))
@@ -38,24 +42,30 @@ pub static OPERATORS: &[Operator] = &[
     of("SequencesExt", "TupleOf", 2, |a| tuples(&a[0], a[1].int()?)),
     of("SequencesExt", "IsSuffix", 2, |a| is(a[1].items()?.ends_with(a[0].items()?))),
     of("SequencesExt", "Remove", 2, |a| {
-        let mut items = a[0].items()?.to_vec();
-        items.iter().position(|item| *item == a[1]).map(|at| items.remove(at));
-        Value::seq(items)
+        let mut kept = Vec::new();
+        for item in a[0].items()? {
+            if !equal(item, &a[1])? {
+                kept.push(item.clone());
+            }
+        }
+        Value::seq(kept)
     }),
     of("SequencesExt", "RemoveAt", 2, |a| at(a, 0, |items, at| drop(items.remove(at)))),
     of("SequencesExt", "ReplaceAt", 3, |a| at(a, 0, |items, at| items[at] = a[2].clone())),
     of("SequencesExt", "InsertAt", 3, |a| at(a, 1, |items, at| items.insert(at, a[2].clone()))),
     of("SequencesExt", "FlattenSeq", 1, |a| {
-        let parts = a[0].items()?.iter().map(|part| part.items().map(<[Value]>::to_vec));
-        Value::seq(parts.collect::<Result<Vec<_>>>()?.concat())
+        if a[0].length()? == 0 {
+            return Ok(a[0].clone());
+        }
+        let (first, rest) = a[0].items()?.split_first().expect("it is not empty");
+        rest.iter().try_fold(first.clone(), |all, part| joined(&all, part))
     }),
     of("FiniteSetsExt", "Max", 1, |a| extreme(&a[0], Ordering::Greater)),
     of("FiniteSetsExt", "Min", 1, |a| extreme(&a[0], Ordering::Less)),
     of("FiniteSetsExt", "SumSet", 1, |a| sum(&a[0].elements()?)),
-    of("FiniteSetsExt", "kSubset", 2, |a| {
-        let size = a[0].int()?;
-        let all = Value::Described(Arc::new(Described::Subsets(a[1].clone())));
-        filter(&all, |set| Ok(set.elements()?.len() as i64 == size))
+    of("FiniteSetsExt", "kSubset", 2, |a| match usize::try_from(a[0].int()?) {
+        Ok(size) => Value::set(subsets_of(&a[1].elements()?, size)?),
+        Err(_) => Value::set(Vec::new()),
     }),
     of("Functions", "Range", 1, |a| range(&a[0])),
     of("Functions", "Restrict", 2, |a| {
@@ -80,6 +90,13 @@ pub static OPERATORS: &[Operator] = &[
     of("Bitwise", "&", 2, |a| bits(a, |one, other| one & other)),
     of("Bitwise", "|", 2, |a| bits(a, |one, other| one | other)),
     of("Bitwise", "^^", 2, |a| bits(a, |one, other| one ^ other)),
+    // Of the bits up to the first that is 1.
+    of("Bitwise", "Not", 1, |a| {
+        bits(&[a[0].clone(), Value::Int(0)], |number, _| {
+            let up_to = u64::MAX.checked_shr(number.leading_zeros()).unwrap_or(0);
+            (!number.cast_unsigned() & up_to).cast_signed()
+        })
+    }),
     of("Bitwise", "shiftR", 2, |a| bits(a, |of, by| if by < 63 { of >> by } else { 0 })),
 ];
 

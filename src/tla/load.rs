@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
+use super::definitions;
 use super::lower::Lowering;
 use super::native;
 use super::parse;
@@ -27,7 +28,9 @@ pub fn modules(path: &Path) -> Result<Vec<(Module, String)>> {
                 continue;
             }
             let beside = path.with_file_name(format!("{name}.tla"));
-            if !beside.exists() && native::OF_PROOFS.contains(&name.as_str()) {
+            let is_bundled = native::NOT_EVALUATED.contains(&name.as_str())
+                || definitions::named(&name).is_some();
+            if !beside.exists() && is_bundled {
                 continue;
             }
             if !beside.exists()
@@ -139,9 +142,13 @@ pub fn scope<'a>(
     module: &'a Module,
     (with, parent): (With<'a>, Option<Names<'a>>),
 ) -> Result<Names<'a>> {
-    let number = lowering.loaded.iter().position(|loaded| std::ptr::eq(loaded, module));
+    let mut known = lowering.loaded.iter().chain(definitions::modules());
+    let number = known.position(|known| std::ptr::eq(known, module));
     let number = number.map_or_else(|| parent.as_ref().map_or(0, |of| of.module), |at| at as u16);
     let (mut extends, mut standard) = (Vec::new(), Vec::new());
+    if definitions::modules().iter().any(|known| std::ptr::eq(known, module)) {
+        add_standard(&module.name, &mut standard);
+    }
     for (name, _) in &module.extends {
         match (lowering.loaded.iter().find(|module| module.name == *name), &with) {
             (Some(extended), None) => extends.push(lowering.module(extended)?),
@@ -189,11 +196,16 @@ pub fn scope<'a>(
 }
 
 fn add_standard(name: &str, standard: &mut Vec<&'static str>) {
-    let Some(known) = native::MODULES.into_iter().find(|known| *known == name) else { return };
-    if !standard.contains(&known) {
-        standard.push(known);
-        native::extended(known).iter().for_each(|other| add_standard(other, standard));
+    let defined = definitions::named(name);
+    let native = native::MODULES.into_iter().find(|known| *known == name);
+    let Some(known) = native.or(defined.map(|module| &*module.name)) else { return };
+    if standard.contains(&known) {
+        return;
     }
+    standard.push(known);
+    let extended = defined.iter().flat_map(|module| &module.extends).map(|(name, _)| &**name);
+    let naturals = (known == "Integers").then_some("Naturals");
+    extended.chain(naturals).for_each(|other| add_standard(other, standard));
 }
 
 /// What a constant or a variable of an instance's module stands for.

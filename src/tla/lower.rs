@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::definitions;
 use super::eval;
 use super::ir::{Binding, Change, Ir, Routine, Spot};
 use super::load::{self, Globals};
@@ -44,8 +45,9 @@ pub struct Lowering<'a> {
 
 impl<'a> Lowering<'a> {
     pub fn new(loaded: &'a [Module], globals: Globals) -> Lowering<'a> {
+        let names = loaded.iter().chain(definitions::modules());
         Lowering {
-            modules: loaded.iter().map(|module| module.name.as_str().into()).collect(),
+            modules: names.map(|module| module.name.as_str().into()).collect(),
             loaded,
             globals,
             routines: Vec::new(),

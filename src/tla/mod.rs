@@ -10,6 +10,8 @@
 //!   CASE, and the conjuncts that were tried.
 //! - `cursor`: Goes through the tokens of a text, and says what was expected where something else
 //!   was found.
+//! - `definitions`: Modules of the community, as far as they are defined in TLA+ itself: their
+//!   texts come with the program.
 //! - `eval`: Evaluates expressions in a state, or in a step from one state to the next.
 //! - `expression`: Reads expressions: operators by their precedence, junction lists by their
 //!   columns, and names.
@@ -52,6 +54,7 @@ mod community;
 mod config;
 pub mod covering;
 mod cursor;
+mod definitions;
 mod eval;
 mod expression;
 mod forms;

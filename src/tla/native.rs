@@ -31,7 +31,7 @@ pub struct HigherOrder {
 pub type Taking = &'static HigherOrder;
 pub type Apply<'a> = &'a mut dyn FnMut(&[Value]) -> Result<Value>;
 
-/// The modules that are known here.
+/// The modules that are known here, whatever is beside the specification.
 pub const MODULES: [&str; 13] = [
     "Naturals",
     "Integers",
@@ -52,24 +52,21 @@ pub const MODULES: [&str; 13] = [
 pub const BY_CHANCE: [&str; 4] =
     ["RandomElement", "RandomSubset", "RandomSetOfSubsets", "TestRandomSetOfSubsets"];
 
-/// Modules that are about proofs: nothing in them is evaluated.
-pub const OF_PROOFS: [&str; 6] = [
+/// Modules that are about proofs, or about files: nothing in them is evaluated.
+pub const NOT_EVALUATED: [&str; 12] = [
     "TLAPS",
     "FiniteSetTheorems",
     "FunctionTheorems",
     "NaturalsInduction",
     "SequenceTheorems",
     "WellFoundedInduction",
+    "CSV",
+    "GraphViz",
+    "IOUtils",
+    "Json",
+    "ShiViz",
+    "SVG",
 ];
-
-/// What these extend themselves.
-pub fn extended(module: &str) -> &'static [&'static str] {
-    match module {
-        "Integers" => &["Naturals"],
-        "FiniteSetsExt" => &["Folds", "Functions"],
-        _ => &[],
-    }
-}
 
 /// All operators of a name, by the modules that have them.
 pub fn named(name: &str) -> impl Iterator<Item = Native> {

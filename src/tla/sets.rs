@@ -76,7 +76,9 @@ impl Value {
                 }
                 Ok(elements.binary_search(&*element.listed()?).is_ok())
             }
-            Value::Range(first, last) => Ok((*first..=*last).contains(&element.int()?)),
+            Value::Range(first, last) => {
+                Ok(first <= last && (*first..=*last).contains(&element.int()?))
+            }
             Value::Described(of) => of.contains(element),
             other => other.no("a set"),
         }
@@ -208,6 +210,23 @@ fn subsets(of: &[Value]) -> Result<Vec<Value>> {
         Value::Set(chosen.map(|(_, value)| value.clone()).collect())
     };
     Ok((0..1 << of.len()).map(one).collect())
+}
+
+/// The subsets with so many elements.
+pub fn subsets_of(of: &[Value], size: usize) -> Result<Vec<Value>> {
+    let mut all: Vec<Vec<Value>> = vec![Vec::new()];
+    for (at, value) in of.iter().enumerate() {
+        let with = |begun: &Vec<Value>| [&begun[..], std::slice::from_ref(value)].concat();
+        let longer: Vec<_> = all.iter().filter(|begun| begun.len() < size).map(with).collect();
+        all.extend(longer);
+        // Those that the rest is too short for.
+        all.retain(|begun| begun.len() + of.len() - at > size);
+        if all.len() > LISTED_MAX {
+            return fail(format!("a set of {} elements has too many such subsets", of.len()));
+        }
+    }
+    all.retain(|begun| begun.len() == size);
+    Ok(all.into_iter().map(|set| Value::Set(set.into())).collect())
 }
 
 /// All lists with one of each of these.

@@ -320,5 +320,5 @@ fn action<'a>(
     let ir = lowering.node(&of.body, &inside, false)?;
     let params = of.params.iter().map(|param| param.name.clone()).collect();
     let name = of.name.clone();
-    Ok(Action { name, params, of: Expression { ir, slots: lowering.next } })
+    Ok(Action { name: name.into(), params, of: Expression { ir, slots: lowering.next } })
 }

@@ -55,8 +55,8 @@ pub struct Expression {
 /// A definition that says what the next state is.
 #[derive(Debug)]
 pub struct Action {
-    pub name: String,
-    pub params: Vec<String>,
+    pub name: Arc<str>,
+    pub params: Arc<[String]>,
     /// The first slots are the parameters.
     pub(super) of: Expression,
 }

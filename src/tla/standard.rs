@@ -58,12 +58,7 @@ pub static OPERATORS: &[Operator] = &[
     of("Integers", "-.", 1, |a| int(a[0].int()?.checked_neg())),
     of("Sequences", "Seq", 1, |a| described(a, Described::Sequences(a[0].clone()))),
     of("Sequences", "Len", 1, |a| Ok(Value::Int(a[0].length()? as i64))),
-    of("Sequences", "\\o", 2, |a| match (&a[0], &a[1]) {
-        (Value::Text(one), Value::Text(other)) => Ok(Value::text(&format!("{one}{other}"))),
-        (one, other) => {
-            Ok(Value::Seq(one.items()?.iter().chain(other.items()?).cloned().collect()))
-        }
-    }),
+    of("Sequences", "\\o", 2, |a| joined(&a[0], &a[1])),
     of("Sequences", "Append", 2, |a| {
         if let (Value::Text(text), Value::Text(last)) = (&a[0], &a[1]) {
             return Ok(Value::text(&format!("{text}{last}")));
@@ -183,6 +178,16 @@ fn described(sets: &[Value], of: Described) -> Result<Value> {
     match sets.iter().find(|set| !set.is_set()) {
         Some(other) => other.no("a set"),
         None => Ok(Value::Described(Arc::new(of))),
+    }
+}
+
+/// Two sequences, or strings, one after the other.
+pub fn joined(one: &Value, other: &Value) -> Result<Value> {
+    match (one, other) {
+        (Value::Text(one), Value::Text(other)) => Ok(Value::text(&format!("{one}{other}"))),
+        (one, other) => {
+            Ok(Value::Seq(one.items()?.iter().chain(other.items()?).cloned().collect()))
+        }
     }
 }
 

@@ -238,7 +238,10 @@ impl Value {
 /// are not compared.
 fn same_text(name: &Value, pairs: &[(Value, Value)]) -> Option<usize> {
     let Value::Text(name) = name else { return None };
-    let is_same = |(other, _): &(Value, Value)| matches!(other, Value::Text(other) if Arc::ptr_eq(name, other));
+    let is_same = |pair: &(Value, Value)| match &pair.0 {
+        Value::Text(other) => Arc::ptr_eq(name, other),
+        _ => false,
+    };
     pairs.iter().take(FIELDS_MAX).position(is_same)
 }
 
