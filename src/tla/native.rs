@@ -52,8 +52,8 @@ pub const MODULES: [&str; 13] = [
 pub const BY_CHANCE: [&str; 4] =
     ["RandomElement", "RandomSubset", "RandomSetOfSubsets", "TestRandomSetOfSubsets"];
 
-/// Modules that are about proofs, or about files: nothing in them is evaluated.
-pub const NOT_EVALUATED: [&str; 12] = [
+/// Modules that are about proofs, files, or the runs of TLC: nothing in them is evaluated.
+pub const NOT_EVALUATED: [&str; 13] = [
     "TLAPS",
     "FiniteSetTheorems",
     "FunctionTheorems",
@@ -65,6 +65,7 @@ pub const NOT_EVALUATED: [&str; 12] = [
     "IOUtils",
     "Json",
     "ShiViz",
+    "Statistics",
     "SVG",
 ];
 
