@@ -376,9 +376,9 @@ fn specification(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tla").join(format!("{file}.tla"))
 }
 
-/// Nanoseconds of a step of an action, with so many elements inside.
+/// Nanoseconds of a step of an action, with so many elements inside; the fastest of several passes.
 fn step(file: &str, name: &str, args: &[i64], elements: i64) -> f64 {
-    const STEPS: u32 = 200_000;
+    const STEPS: u32 = 50_000;
     let named = |name: &str| (name.to_string(), TlaValue::Model(name.into()));
     let constants = Constants::from(["Empty", "Done", "Failed", "None"].map(named));
     let read = Specification::load(&specification(file), &constants).expect("it is one");
@@ -393,11 +393,14 @@ fn step(file: &str, name: &str, args: &[i64], elements: i64) -> f64 {
     let mut args: Vec<TlaValue> = args.iter().copied().map(TlaValue::Int).collect();
     // An insert that has answered yes; what a dequeue answers is left open.
     args.extend((file == "Set").then(|| TlaValue::Model("None".into())));
-    let before = cpu_seconds(libc::RUSAGE_SELF);
-    for _ in 0..STEPS {
-        assert!(!read.steps(action, &state, &args).expect("it can").is_empty());
-    }
-    (cpu_seconds(libc::RUSAGE_SELF) - before) * 1e9 / f64::from(STEPS)
+    let pass = |_| {
+        let before = cpu_seconds(libc::RUSAGE_SELF);
+        for _ in 0..STEPS {
+            assert!(!read.steps(action, &state, &args).expect("it can").is_empty());
+        }
+        (cpu_seconds(libc::RUSAGE_SELF) - before) * 1e9 / f64::from(STEPS)
+    };
+    (0..PASSES).map(pass).fold(f64::INFINITY, f64::min)
 }
 
 /// Calls that take effect somewhere in their boxes, as JSON Lines.
