@@ -3,7 +3,7 @@
 //! caller that is inside a call then spins or yields in the signal's handler.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::thread::Thread;
 use std::time::Duration;
 
@@ -14,6 +14,9 @@ use crate::{callers, stacks};
 static ACTIVE: AtomicBool = AtomicBool::new(false);
 /// How the next thread stalls: so many pause instructions, or, if 0, it yields.
 static STALL: AtomicU64 = AtomicU64::new(0);
+/// The thread whose signal is under way, or 0. There is never more than one: signals that queue up
+/// on a thread that hardly gets a processor would leave it no time for its call.
+static SIGNALLED: AtomicI32 = AtomicI32::new(0);
 
 const GAP_MICROSECONDS: (u64, u64) = (5, 200);
 const STALL_TURNS: (u64, u64) = (16, 8192);
@@ -68,13 +71,23 @@ fn install() {
 
 /// Runs on the stalled thread. To spin or yield is async-signal-safe and leaves errno.
 extern "C" fn stall(_signal: i32) {
-    if !INSIDE.get() {
+    if INSIDE.get() {
+        match STALL.load(Ordering::Relaxed) {
+            0 => rustix::thread::sched_yield(),
+            turns => (0..turns).for_each(|_| std::hint::spin_loop()),
+        }
+    }
+    SIGNALLED.store(0, Ordering::Relaxed);
+}
+
+/// Sends the next signal, unless the one before is still on its way to a caller.
+fn signal_one_of(callers: &[i32], random: &mut Random) {
+    if callers.is_empty() || callers.contains(&SIGNALLED.load(Ordering::Relaxed)) {
         return;
     }
-    match STALL.load(Ordering::Relaxed) {
-        0 => rustix::thread::sched_yield(),
-        turns => (0..turns).for_each(|_| std::hint::spin_loop()),
-    }
+    let caller = *random.pick(callers);
+    SIGNALLED.store(caller, Ordering::Relaxed);
+    callers::signal(caller, signal());
 }
 
 fn disturb(mut random: Random) {
@@ -87,10 +100,7 @@ fn disturb(mut random: Random) {
         }
         let turns = random.log_between(STALL_TURNS.0, STALL_TURNS.1);
         STALL.store(if random.one_in(4) { 0 } else { turns }, Ordering::Relaxed);
-        let called: Vec<i32> = callers::all().collect();
-        if !called.is_empty() {
-            callers::signal(*random.pick(&called), signal());
-        }
+        signal_one_of(&callers::all().collect::<Vec<_>>(), &mut random);
         let gap = random.log_between(GAP_MICROSECONDS.0, GAP_MICROSECONDS.1);
         std::thread::sleep(Duration::from_micros(gap));
     }

@@ -184,6 +184,13 @@ pub struct Progress {
     edges: u64,
 }
 
+impl Progress {
+    /// Whether threads made calls.
+    pub fn is_of_calls(&self) -> bool {
+        self.stage == Stage::Calls as u64
+    }
+}
+
 /// A snapshot of the header.
 #[derive(Clone, Debug)]
 pub struct Snapshot {

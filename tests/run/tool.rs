@@ -276,7 +276,8 @@ impl Call<'_> {
     pub fn finds_nothing(self) -> Answer {
         let answer = self.with("--json").run();
         let is_good = [0, 3].contains(&answer.status) && answer.json()["distinct_findings"] == 0;
-        assert!(is_good, "{}", answer.all());
+        let reports = || answer.findings.iter().map(|of| read(of.join("report.txt")));
+        assert!(is_good, "{}\n{}", answer.all(), reports().collect::<String>());
         answer
     }
 }

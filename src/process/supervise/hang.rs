@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::hang_decision::{HOPELESS_FACTOR, HangDecision, State, Stillness, Thread, stuck_after};
+use super::hang_decision::{HOPELESS_FACTOR, HangDecision, State, Thread};
 use super::{Event, GRACE, HELLO_MAX, Harness, threads};
 use crate::core::plan::Engine;
 use crate::process::fault::{Fault, FaultKind, Hang};
@@ -14,13 +14,14 @@ use crate::trace::area::{Snapshot, Stage};
 impl Harness {
     /// The process makes progress.
     pub(super) fn note_progress(&mut self) {
-        self.wait_anew();
+        self.wait_anew(self.progress.is_of_calls());
         self.memory.begin_anew();
     }
 
-    fn wait_anew(&mut self) {
-        (self.stillness, self.looked, self.signalled) =
-            (Stillness::default(), Instant::now(), None);
+    /// `went_on`: with its calls, after it had stood still.
+    fn wait_anew(&mut self, went_on: bool) {
+        self.stillness.end(went_on);
+        (self.looked, self.signalled) = (Instant::now(), None);
     }
 
     /// Whether a round, or a part of one, is that for which the process was killed, or a later one.
@@ -47,8 +48,8 @@ impl Harness {
         let snapshot = self.snapshot();
         let progress = snapshot.as_ref().map(Snapshot::progress).unwrap_or_default();
         if progress != self.progress || snapshot.as_ref().is_some_and(Snapshot::waits_for_reader) {
-            self.progress = progress;
             self.note_progress();
+            self.progress = progress;
             return Ok(Event::Quiet);
         }
         self.memory.look(self.process.unwrap_or(self.child.id()));
@@ -64,7 +65,7 @@ impl Harness {
             }
             HangDecision::Hangs if self.memory.is_filling() => {
                 // It will end by itself, as what it is.
-                self.wait_anew();
+                self.wait_anew(false);
                 Ok(Event::Quiet)
             }
             HangDecision::Hangs => {
@@ -112,7 +113,7 @@ impl Harness {
             return Ok(None);
         };
         let still = self.stillness.counted();
-        let is_hang = still >= stuck_after(self.hang_max) && self.is_in_target(&now);
+        let is_hang = self.stillness.is_stuck(self.hang_max) && self.is_in_target(&now);
         if !is_hang || self.memory.is_filling() {
             return Ok(None);
         }

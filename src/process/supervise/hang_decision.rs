@@ -1,7 +1,8 @@
 //! Decides whether a process that makes no progress hangs, from what its threads did meanwhile.
 //! A thread that does not get a processor proves nothing. So the time that counts stands still
 //! while any thread of the process could run and hardly does: the whole process has had that much
-//! time, in which each of its threads slept or ran.
+//! time, in which each of its threads slept or ran. And a process that went on after it had stood
+//! still for long, earlier, is given a multiple of that: its machine or its target is slow.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,6 +13,9 @@ const SECOND_LOOK_PART: u32 = 4;
 /// The weight of a thread's processor time: one that ran for a quarter of the time that it could
 /// run was not starved. The controlled engine, too, takes a quarter of the patience.
 const PROCESSOR_FACTOR: u32 = 4;
+
+/// A process that went on after so long must stand still for so many times that.
+const LONGEST_FACTOR: u32 = 4;
 
 /// A process is given up after so many times the patience, whatever it waits for.
 pub const HOPELESS_FACTOR: u32 = 12;
@@ -25,19 +29,14 @@ pub fn noticed_after(patience: Duration) -> Duration {
     patience + patience / SECOND_LOOK_PART
 }
 
-/// The time after which a round that the end of a run cuts short was stuck.
-pub fn stuck_after(patience: Duration) -> Duration {
-    patience / SECOND_LOOK_PART
-}
-
 /// What the kernel says that a thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It waits, for whatever it may be.
+    /// It waits for whatever wakes it, such as a lock.
     Sleeps,
     /// It runs or waits for a processor.
     Runnable,
-    /// By a signal or a debugger.
+    /// By a signal, a debugger, or the kernel, until a disk or memory is there.
     Stopped,
 }
 
@@ -66,6 +65,8 @@ pub enum HangDecision {
 pub struct Stillness {
     elapsed: Duration,
     threads: HashMap<u32, Awake>,
+    /// The longest that counted before the process went on.
+    longest: Duration,
 }
 
 /// A thread that did not always sleep.
@@ -86,6 +87,12 @@ impl Awake {
 }
 
 impl Stillness {
+    /// Begins anew; `went_on`: because the process makes calls again.
+    pub fn end(&mut self, went_on: bool) {
+        let longest = if went_on { self.longest.max(self.counted()) } else { self.longest };
+        *self = Stillness { longest, ..Stillness::default() };
+    }
+
     /// Takes what the threads do now, so long after the last look.
     pub fn look(&mut self, since: Duration, threads: &[Thread]) {
         let since = since.min(INTERVAL);
@@ -107,9 +114,18 @@ impl Stillness {
         self.elapsed.saturating_sub(starved.unwrap_or_default())
     }
 
+    /// Whether a round is stuck that the end of a run cuts short.
+    pub fn is_stuck(&self, patience: Duration) -> bool {
+        self.lasts(patience / SECOND_LOOK_PART)
+    }
+
+    fn lasts(&self, least: Duration) -> bool {
+        self.counted() >= least.max(self.longest * LONGEST_FACTOR)
+    }
+
     /// `is_in_target`: whether code of the target is under way.
     pub fn decide(&self, patience: Duration, is_in_target: impl FnOnce() -> bool) -> HangDecision {
-        if self.counted() >= noticed_after(patience) && is_in_target() {
+        if self.lasts(noticed_after(patience)) && is_in_target() {
             HangDecision::Hangs
         } else if self.elapsed >= patience * HOPELESS_FACTOR {
             HangDecision::Hopeless
@@ -189,6 +205,21 @@ mod tests {
         let share = (State::Runnable, 0.1);
         assert_eq!(after(30, true, &[share]), HangDecision::Unsure);
         assert_eq!(after(32, true, &[share]), HangDecision::Hangs);
+    }
+
+    /// On a machine that takes seconds to wake the next owner of a lock, for instance.
+    #[test]
+    fn a_process_that_went_on_before_is_given_more_time() {
+        let sleeper = Thread { number: 1, state: State::Sleeps, processor: Duration::ZERO };
+        let mut stillness = Stillness::default();
+        let mut after = |seconds: u32| {
+            (0..seconds * 20).for_each(|_| stillness.look(INTERVAL, &[sleeper]));
+            let verdict = stillness.decide(PATIENCE, || true);
+            stillness.end(seconds != 9);
+            verdict
+        };
+        assert_eq!([9, 2, 5, 1].map(&mut after), [HangDecision::Unsure; 4]);
+        assert_eq!([19, 76].map(after), [HangDecision::Unsure, HangDecision::Hangs]);
     }
 
     /// Such as that of a person who stops interlap and lets it go on later, or of a busy machine

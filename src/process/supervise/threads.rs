@@ -19,8 +19,8 @@ fn parse(number: u32, stat: &str) -> Option<Thread> {
     // The command's name is in parentheses and may contain anything.
     let mut words = stat.rsplit(')').next()?.split_whitespace();
     let state = match words.next()? {
-        "S" | "D" | "I" => State::Sleeps,
-        "T" | "t" => State::Stopped,
+        "S" | "I" => State::Sleeps,
+        "D" | "T" | "t" => State::Stopped,
         "Z" | "X" | "x" => return None,
         _ => State::Runnable,
     };
@@ -46,8 +46,8 @@ mod tests {
         assert_eq!(thread.processor, Duration::from_secs_f64(150.0 / per_second as f64));
         let state = |word: &str| parse(7, &stat(word)).map(|thread| thread.state);
         assert_eq!(
-            ["D", "R", "T"].map(state),
-            [State::Sleeps, State::Runnable, State::Stopped].map(Some)
+            ["I", "R", "D", "T"].map(state),
+            [State::Sleeps, State::Runnable, State::Stopped, State::Stopped].map(Some)
         );
         assert_eq!(state("Z"), None);
     }
