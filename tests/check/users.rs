@@ -235,3 +235,65 @@ fn limits_make_a_check_inconclusive() {
     let short = Limits { steps_max: 10, ..Limits::default() };
     assert_eq!(reason(&short), Exhausted::Steps(10).into());
 }
+
+/// What was committed last, what the reader's transaction sees of it, and who else called.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Seen {
+    committed: u32,
+    snapshot: Option<u32>,
+    called: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Versioned {
+    Commit(u32),
+    Begin,
+    Read(u32),
+    Other(u32),
+}
+
+struct Store;
+
+impl Model<Versioned> for Store {
+    type State = Seen;
+
+    fn init(&self) -> Seen {
+        Seen { committed: 0, snapshot: None, called: 0 }
+    }
+
+    fn step(&self, seen: &Seen, operation: &Versioned, next: &mut Vec<Seen>) {
+        let mut seen = seen.clone();
+        match *operation {
+            Versioned::Commit(value) => seen.committed = value,
+            Versioned::Begin => seen.snapshot = Some(seen.committed),
+            Versioned::Read(value) if seen.snapshot != Some(value) => return,
+            Versioned::Read(_) => {}
+            Versioned::Other(bit) => seen.called |= 1 << bit,
+        }
+        next.push(seen);
+    }
+}
+
+/// Forty calls that may come in any order hide that the transaction must begin between two commits,
+/// long before its first read.
+fn begun_between_commits(read: u32) -> Verdict {
+    let mut journal = Journal::default();
+    let mut push = |client, operation, start, end| {
+        journal.push(client, operation, start, Some(end)).expect("in order");
+    };
+    push(1, Versioned::Commit(1), 10, 11);
+    push(1, Versioned::Commit(2), 20, 21);
+    push(1, Versioned::Commit(3), 30, 31);
+    push(0, Versioned::Begin, 0, 35);
+    (0..40).for_each(|other| push(2 + other, Versioned::Other(other), 40, 100));
+    push(0, Versioned::Read(read), 50, 60);
+    check(&journal, &Store, &Limits { configurations_max: 10_000, ..Limits::default() })
+}
+
+#[test]
+fn what_is_to_blame_long_before_a_dead_end_is_moved() {
+    for read in 0..=3 {
+        assert_eq!(begun_between_commits(read), Verdict::Consistent, "{read}");
+    }
+    assert_ne!(begun_between_commits(4), Verdict::Consistent);
+}

@@ -4,13 +4,15 @@
 //!
 //! One position per thread, with a memory of where it has been (Lowe 2017). A legal read is taken
 //! at once (see `frontier`). Of several writes those go first whose values are wanted first, so
-//! that a queue seldom has to be rebuilt.
+//! that a queue seldom has to be rebuilt. Where an operation that is due is a dead end again and
+//! again, another one is moved (see `mend`).
 
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::mend::{Mend, Mended, Of, Run};
 use crate::check::data::bits::Places;
 use crate::check::undecided::Exhausted;
 use crate::check::verdict::Limits;
@@ -24,6 +26,11 @@ const CHOICES_BETWEEN_LOOKS: usize = 64;
 const BYTES_MAX: usize = 1 << 25;
 const NEWEST: usize = 1 << 10;
 const KEPT_EVERY: usize = 64;
+/// So many dead ends of one operation are left by other choices alone: most are left so soon.
+const DEAD_ENDS: usize = 16;
+/// Steps before a dead end among which one operation is moved, and steps that are tried for it.
+const MENDED_STEPS: usize = 1 << 12;
+const MEND_TRIES: usize = 1 << 16;
 
 /// An operation with what it does.
 pub struct Boxed<O> {
@@ -71,9 +78,9 @@ pub enum NoOrder {
 
 /// How far each thread is: operations over, and those steps of the next one that are done.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct ThreadPosition {
-    index: u32,
-    done: Places<1>,
+pub(super) struct ThreadPosition {
+    pub index: u32,
+    pub done: Places<1>,
 }
 
 /// A step on the way, with what is still to be tried after it.
@@ -87,22 +94,34 @@ struct Stop<S> {
 }
 
 /// A configuration.
-#[derive(Clone)]
-struct At<S> {
-    places: Vec<ThreadPosition>,
-    state: S,
+#[derive(Clone, PartialEq)]
+pub(super) struct At<S> {
+    pub places: Vec<ThreadPosition>,
+    pub state: S,
 }
 
 /// Thread and step, and which of the states that it allows; all, where that was not looked at yet.
 type Choice = (u32, u32, Option<u32>);
 
-/// The steps that led to the last configuration.
+/// The steps that led to the last configuration, and what was learned on the way there.
 struct Way<S> {
     stops: Vec<Stop<S>>,
     /// Of the configurations that are kept.
     bytes: usize,
     /// Of so many from the first only some are kept.
     thinned: usize,
+    /// Hashes of the configurations that were looked at. Two that share one cost a way, no more.
+    seen: FxHashSet<u64>,
+    /// How often each operation was due where nothing was left to try.
+    dead_ends: FxHashMap<Of, usize>,
+    /// Steps that may still be tried.
+    tries: usize,
+}
+
+impl<S> Way<S> {
+    fn order(&self) -> Vec<Taken> {
+        self.stops.iter().skip(1).map(|stop| stop.taken).collect()
+    }
 }
 
 impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
@@ -112,18 +131,31 @@ impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
     /// Why none was found.
     pub fn find(&self) -> Result<Vec<Taken>, NoOrder> {
         let places = vec![ThreadPosition { index: 0, done: Places::EMPTY }; self.threads.len()];
-        let mut way = Way { stops: Vec::new(), bytes: 0, thinned: 0 };
+        let mut way = Way {
+            stops: Vec::new(),
+            bytes: 0,
+            thinned: 0,
+            seen: FxHashSet::default(),
+            dead_ends: FxHashMap::default(),
+            tries: self.tries.max(1),
+        };
         if self.go_to(&mut way, At { places, state: self.object.init() }, (0, 0, 0, 0)) {
             return Ok(Vec::new());
         }
         self.limits.go_on().map_err(NoOrder::Stopped)?;
-        // Hashes of the configurations that were looked at. Two that share one cost a way, no more.
-        let mut seen = FxHashSet::default();
-        let (mut tries, mut choices) = (self.tries.max(1), 0_usize);
+        // Whether nothing was taken after the last configuration yet.
+        let (mut is_leaf, mut choices) = (true, 0_usize);
         while let Some(last) = way.stops.last_mut() {
             let Some(choice) = last.left.pop() else {
-                let at = way.stops.pop().and_then(|stop| stop.at);
-                way.bytes -= at.map_or(0, |at| self.bytes(&at));
+                let mended = if is_leaf { self.mended(&mut way) } else { None };
+                let Some((level, run)) = mended else {
+                    is_leaf = false;
+                    self.go_back(&mut way, 1);
+                    continue;
+                };
+                if self.follow(&mut way, level, run) {
+                    return Ok(way.order());
+                }
                 continue;
             };
             choices += 1;
@@ -131,15 +163,80 @@ impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
                 self.limits.go_on().map_err(NoOrder::Stopped)?;
             }
             let Some((at, taken)) = self.chosen(&mut way, choice) else { continue };
-            tries -= 1;
-            if tries == 0 {
+            way.tries = way.tries.saturating_sub(1);
+            if way.tries == 0 {
                 return Err(NoOrder::TooLate);
             }
-            if seen.insert(fingerprint(&at)) && self.go_to(&mut way, at, taken) {
-                return Ok(way.stops.iter().skip(1).map(|stop| stop.taken).collect());
+            if way.seen.insert(fingerprint(&at)) {
+                is_leaf = true;
+                if self.go_to(&mut way, at, taken) {
+                    return Ok(way.order());
+                }
             }
         }
         Err(NoOrder::Missed)
+    }
+
+    /// An order that goes on although the last configuration is a dead end: from which of the
+    /// configurations on it is another one.
+    fn mended(&self, way: &mut Way<M::State>) -> Mended<M::State> {
+        let due = self.due(self.at(way))?;
+        let times = way.dead_ends.entry(due).or_default();
+        *times += 1;
+        if *times < DEAD_ENDS || !times.is_power_of_two() || self.operation(due).end == NEVER {
+            return None;
+        }
+        let first = way.stops.len().saturating_sub(MENDED_STEPS);
+        let mut at = self.configurations(way, first);
+        // What came only because what is due could not is left out.
+        while at.len() > 1 && self.due(&at[at.len() - 2]) == Some(due) {
+            at.pop();
+        }
+        let steps = way.stops[first..].iter().take(at.len()).skip(1);
+        let taken: Vec<Taken> = steps.map(|stop| stop.taken).collect();
+        let is_new = &|at: &_| !way.seen.contains(&fingerprint(at));
+        let tries = MEND_TRIES.min(way.tries);
+        let mut mend = Mend { search: self, at: &at, taken: &taken, due, is_new, tries };
+        let mended = mend.find();
+        way.tries -= tries - mend.tries;
+        mended.map(|(place, run)| (first + place, run))
+    }
+
+    /// The configurations from a level on.
+    fn configurations(&self, way: &Way<M::State>, first: usize) -> Vec<At<M::State>> {
+        let known = (0..=first).rev().find(|level| way.stops[*level].at.is_some());
+        let known = known.expect("the first is kept");
+        let mut all: Vec<At<M::State>> = Vec::new();
+        for stop in &way.stops[known..] {
+            let made = || self.next(all.last().expect("one before is kept"), stop.taken);
+            let at = stop.at.clone().or_else(made).expect("it was taken");
+            all.push(at);
+        }
+        all.split_off(first - known)
+    }
+
+    /// Goes back to a level and takes these steps: says whether they lead to the end.
+    fn follow(&self, way: &mut Way<M::State>, level: usize, run: Run<M::State>) -> bool {
+        self.go_back(way, way.stops.len() - 1 - level);
+        for (taken, at) in run {
+            let last = way.stops.last_mut().expect("the first is kept");
+            let is_it = |left: &Choice| (left.0 as usize, left.1 as usize) == (taken.0, taken.2);
+            last.left.retain(|left| !is_it(left));
+            way.seen.insert(fingerprint(&at));
+            if self.go_to(way, at, taken) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Leaves the last configurations.
+    fn go_back(&self, way: &mut Way<M::State>, levels: usize) {
+        let level = way.stops.len() - levels;
+        for stop in way.stops.drain(level..) {
+            way.bytes -= stop.at.map_or(0, |at| self.bytes(&at));
+        }
+        way.thinned = way.thinned.min(level);
     }
 
     /// The configuration after a choice; of several, the others are left for later.
@@ -188,7 +285,7 @@ impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
         way.thinned = way.thinned.min(known);
         for number in known..last {
             let before = way.stops[number].at.as_ref().expect("it is known");
-            let at = self.next(before, way.stops[number + 1].taken);
+            let at = self.next(before, way.stops[number + 1].taken).expect("it was taken");
             way.bytes += self.bytes(&at);
             way.stops[number + 1].at = Some(at);
         }
@@ -199,16 +296,51 @@ impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
         size_of::<M::State>() + self.object.weight(state) + size_of_val(&places[..])
     }
 
-    /// The configuration after a step.
-    fn next(&self, from: &At<M::State>, taken: Taken) -> At<M::State> {
+    /// The configuration after a step; none where it cannot come.
+    pub(super) fn next(&self, from: &At<M::State>, taken: Taken) -> Option<At<M::State>> {
         let ((thread, index, step, choice), mut next) = (taken, Vec::new());
-        let operation = &self.threads[thread][index].steps[step].operation;
-        self.object.step(&from.state, operation, &mut next);
-        At { places: self.after(&from.places, taken), state: next.swap_remove(choice) }
+        self.object.step(
+            &from.state,
+            &self.operation((thread, index)).steps[step].operation,
+            &mut next,
+        );
+        let may_come = choice < next.len();
+        may_come.then(|| At {
+            places: self.after(&from.places, taken),
+            state: next.swap_remove(choice),
+        })
+    }
+
+    pub(super) fn operation(&self, (thread, index): Of) -> &Boxed<O> {
+        &self.threads[thread][index]
+    }
+
+    /// What must come next: of the operations that are next in their threads, what ends first.
+    fn due(&self, at: &At<M::State>) -> Option<Of> {
+        let next = at.places.iter().map(|place| place.index as usize).enumerate();
+        let is_left = |(thread, index): &Of| *index < self.threads[*thread].len();
+        next.filter(is_left).min_by_key(|of| self.operation(*of).end)
+    }
+
+    /// The steps that a thread may take next.
+    pub(super) fn steps_of(
+        &self,
+        at: &At<M::State>,
+        thread: usize,
+    ) -> impl Iterator<Item = (usize, &Instant<O>)> {
+        let ThreadPosition { index, done } = at.places[thread].clone();
+        let operation = self.threads[thread].get(index as usize);
+        let steps = operation.map_or(&[][..], |operation| &operation.steps);
+        steps.iter().enumerate().filter(move |(step, instant)| {
+            let must_come = |before: &usize| {
+                !done.contains(*before) && !self.object.repeats(&steps[*before].operation)
+            };
+            !done.contains(*step) && !instant.before.as_ref().is_some_and(must_come)
+        })
     }
 
     /// The places after a step.
-    fn after(
+    pub(super) fn after(
         &self,
         before: &[ThreadPosition],
         (thread, index, step, _): Taken,
@@ -238,34 +370,22 @@ impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
     }
 
     /// What can be tried from a configuration, the best last.
-    fn look(&self, At { places, state }: &At<M::State>) -> Vec<Choice> {
-        let open = || {
-            let each = self.threads.iter().zip(places).enumerate();
-            each.filter_map(|(at, (thread, place))| {
-                thread.get(place.index as usize).map(|next| (at, &place.done, next))
-            })
-        };
+    fn look(&self, at: &At<M::State>) -> Vec<Choice> {
+        let Some(due) = self.due(at).map(|due| self.operation(due)) else { return Vec::new() };
         let (mut left, mut next) = (Vec::new(), Vec::new());
-        let Some(due) = open().min_by_key(|(_, _, next)| next.end) else { return Vec::new() };
-        let due = due.2;
-        for (thread, done, operation) in open().filter(|(_, _, next)| next.start <= due.end) {
-            for (at, step) in operation.steps.iter().enumerate() {
-                let must_come = |before: &usize| {
-                    let of = &operation.steps[*before].operation;
-                    !done.contains(*before) && !self.object.repeats(of)
-                };
-                if done.contains(at) || step.before.as_ref().is_some_and(must_come) {
-                    continue;
-                }
+        for (thread, place) in at.places.iter().enumerate() {
+            let operation = self.threads[thread].get(place.index as usize);
+            let Some(operation) = operation.filter(|of| of.start <= due.end) else { continue };
+            for (number, step) in self.steps_of(at, thread) {
                 if self.object.reads(&step.operation) {
                     next.clear();
-                    self.object.step(state, &step.operation, &mut next);
+                    self.object.step(&at.state, &step.operation, &mut next);
                     match next.len() {
                         0 => continue,
-                        _ => return vec![(thread as u32, at as u32, Some(0))],
+                        _ => return vec![(thread as u32, number as u32, Some(0))],
                     }
                 }
-                let choice = (thread as u32, at as u32, None);
+                let choice = (thread as u32, number as u32, None);
                 left.push((self.rank(operation, due, step.takes), choice));
             }
         }
