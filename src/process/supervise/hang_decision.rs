@@ -1,8 +1,8 @@
 //! Decides whether a process that makes no progress hangs, from what its threads did meanwhile.
 //! A thread that does not get a processor proves nothing. So the time that counts stands still
 //! while any thread of the process could run and hardly does: the whole process has had that much
-//! time, in which each of its threads slept or ran. And a process that went on after it had stood
-//! still for long, earlier, is given a multiple of that: its machine or its target is slow.
+//! time, in which each of its threads slept or ran. A process that went on after a long pause is
+//! given a multiple of that: its machine or its target is slow.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -14,7 +14,7 @@ const SECOND_LOOK_PART: u32 = 4;
 /// run was not starved. The controlled engine, too, takes a quarter of the patience.
 const PROCESSOR_FACTOR: u32 = 4;
 
-/// A process that went on after so long must stand still for so many times that.
+/// A hang lasts so many times as long as the longest pause so far.
 const LONGEST_FACTOR: u32 = 4;
 
 /// A process is given up after so many times the patience, whatever it waits for.
@@ -65,7 +65,7 @@ pub enum HangDecision {
 pub struct Stillness {
     elapsed: Duration,
     threads: HashMap<u32, Awake>,
-    /// The longest that counted before the process went on.
+    /// The longest pause so far: the time that counted until the process made calls again.
     longest: Duration,
 }
 
