@@ -63,8 +63,9 @@ pub fn warning(warning: &Warning) -> String {
         }
         Warning::Stalled { round, seconds } => format!(
             "round {round} {STOOD_STILL} {}, and nothing shows that the target is the \
-             cause: none of its code was under way, or its threads were stopped or hardly got a \
-             processor. The round is left out, and the run goes on with a fresh process",
+             cause: none of its code was under way, its threads were stopped, waited for a disk or \
+             hardly got a processor, or a pause before was over a quarter as long. The round is \
+             left out, and the run goes on with a fresh process",
             whole_seconds(*seconds)
         ),
         Warning::Misjudged { round } => format!(

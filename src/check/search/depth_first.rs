@@ -177,8 +177,8 @@ impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
         Err(NoOrder::Missed)
     }
 
-    /// An order that goes on although the last configuration is a dead end: from which of the
-    /// configurations on it is another one.
+    /// Another order in place of that which ends here: the configuration up to which both are the
+    /// same, and the steps from there.
     fn mended(&self, way: &mut Way<M::State>) -> Mended<M::State> {
         let due = self.due(self.at(way))?;
         let times = way.dead_ends.entry(due).or_default();
