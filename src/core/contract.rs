@@ -101,6 +101,21 @@ pub trait Model<O: Debug> {
         false
     }
 
+    /// Whether `step`, if it can come in `state`, may as well come here as later or never: every
+    /// order in which it does not come here would be one in which it does. The search then goes no
+    /// other way. Such a step leaves one state, in which it cannot come again. "No" is always
+    /// correct, and costs time.
+    fn at_once(&self, _state: &Self::State, _step: &O) -> bool {
+        false
+    }
+
+    /// Whether the value that an operation is given tells when it came: before that which answers
+    /// this value, as in a queue. The search for one order goes by that first; of a model served by
+    /// [`serve`](crate::serve::serve). Either answer is correct, and the wrong one costs time.
+    fn values_tell_order(&self) -> bool {
+        true
+    }
+
     /// Whether `operation` is illegal in `state` and in every state that can follow. The search
     /// abandons such a state while the operation is still to be linearized. "No" is always correct,
     /// and costs time.

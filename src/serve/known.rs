@@ -63,6 +63,9 @@ impl<O: Debug, M: Model<O>> Model<Known> for ByNumber<'_, O, M> {
     fn reads(&self, operation: &Known) -> bool {
         self.model.reads(self.of(operation))
     }
+    fn at_once(&self, state: &M::State, step: &Known) -> bool {
+        self.model.at_once(state, self.of(step))
+    }
     fn is_too_late(&self, state: &M::State, operation: &Known) -> bool {
         self.model.is_too_late(state, self.of(operation))
     }

@@ -239,7 +239,9 @@ where
             Known::Whole(first) | Known::Step(first) => &wholes[&first].values,
         };
         let wanted = OnceLock::new();
-        let when = |id| wanted.get_or_init(|| Wanted::new(&journal, values)).place(id);
+        let values_tell = self.model.values_tell_order();
+        let guess = || values_tell.then(|| Wanted::new(&journal, values));
+        let when = |id| wanted.get_or_init(guess).as_ref()?.place(id);
         let verdict = check_wanting(&journal, &self.since(state), &limits(bounds), &when);
         Reply::Judged(judged(verdict, named))
     }

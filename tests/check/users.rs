@@ -250,6 +250,8 @@ enum Versioned {
     Commit(u32),
     Begin,
     Read(u32),
+    /// Nothing later was committed yet.
+    Until(u32),
     Other(u32),
 }
 
@@ -268,16 +270,16 @@ impl Model<Versioned> for Store {
             Versioned::Commit(value) => seen.committed = value,
             Versioned::Begin => seen.snapshot = Some(seen.committed),
             Versioned::Read(value) if seen.snapshot != Some(value) => return,
-            Versioned::Read(_) => {}
+            Versioned::Until(value) if value < seen.committed => return,
+            Versioned::Read(_) | Versioned::Until(_) => {}
             Versioned::Other(bit) => seen.called |= 1 << bit,
         }
         next.push(seen);
     }
 }
 
-/// Forty calls that may come in any order hide that the transaction, which begins at one of these
-/// times, must begin between two commits, long before its first read.
-fn begun_between_commits(begin: RangeInclusive<u64>, read: u32) -> Verdict {
+/// Three commits, forty calls that may come in any order, and these of client 0.
+fn among_commits(calls: impl IntoIterator<Item = (Versioned, RangeInclusive<u64>)>) -> Verdict {
     let mut journal = Journal::default();
     let mut push = |client, operation, start, end| {
         journal.push(client, operation, start, Some(end)).expect("in order");
@@ -285,19 +287,33 @@ fn begun_between_commits(begin: RangeInclusive<u64>, read: u32) -> Verdict {
     push(1, Versioned::Commit(1), 10, 11);
     push(1, Versioned::Commit(2), 20, 21);
     push(1, Versioned::Commit(3), 30, 31);
-    push(0, Versioned::Begin, *begin.start(), *begin.end());
-    (0..40).for_each(|other| push(2 + other, Versioned::Other(other), 40, 100));
-    push(0, Versioned::Read(read), 50, 60);
+    (0..40).for_each(|other| push(2 + other, Versioned::Other(other), 40, 45));
+    calls.into_iter().for_each(|(call, time)| push(0, call, *time.start(), *time.end()));
     check(&journal, &Store, &Limits { configurations_max: 10_000, ..Limits::default() })
+}
+
+/// The transaction must begin between two commits, long before its first read.
+fn begun(begin: RangeInclusive<u64>, read: u32) -> Verdict {
+    among_commits([(Versioned::Begin, begin), (Versioned::Read(read), 50..=60)])
 }
 
 #[test]
 fn what_is_to_blame_long_before_a_dead_end_is_moved() {
     for read in 0..=3 {
-        assert_eq!(begun_between_commits(0..=35, read), Verdict::Consistent, "{read}");
+        assert_eq!(begun(0..=35, read), Verdict::Consistent, "{read}");
     }
     // It is not moved out of its timebox, and not past what it does not explain.
     for (begin, read) in [(12..=35, 0), (22..=35, 1), (0..=19, 2), (0..=29, 3), (0..=35, 4)] {
-        assert_ne!(begun_between_commits(begin, read), Verdict::Consistent, "{read}");
+        assert_ne!(begun(begin, read), Verdict::Consistent, "{read}");
+    }
+}
+
+#[test]
+fn what_is_due_and_comes_too_late_is_moved() {
+    for value in 0..=2 {
+        let until = |time| among_commits([(Versioned::Until(value), time)]);
+        assert_eq!(until(0..=70), Verdict::Consistent, "{value}");
+        // The next one was committed before it was called.
+        assert_ne!(until(u64::from(value) * 10 + 12..=70), Verdict::Consistent, "{value}");
     }
 }

@@ -131,6 +131,10 @@ impl<O: Debug, M: Model<O>> Model<O> for Since<M, M::State> {
         self.model.reads(operation)
     }
 
+    fn at_once(&self, state: &M::State, step: &O) -> bool {
+        self.model.at_once(state, step)
+    }
+
     fn is_too_late(&self, state: &M::State, operation: &O) -> bool {
         self.model.is_too_late(state, operation)
     }

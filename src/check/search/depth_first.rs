@@ -3,9 +3,9 @@
 //! never says.
 //!
 //! One position per thread, with a memory of where it has been (Lowe 2017). A legal read is taken
-//! at once (see `frontier`). Of several writes those go first whose values are wanted first, so
-//! that a queue seldom has to be rebuilt. Where an operation that is due is a dead end again and
-//! again, another one is moved (see `mend`).
+//! at once (see `frontier`), and so is a step of which the model says so. Of several writes those
+//! go first whose values are wanted first, so that a queue seldom has to be rebuilt. Where an
+//! operation that is due is a dead end, one operation is moved (see `mend`).
 
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
@@ -26,11 +26,13 @@ const CHOICES_BETWEEN_LOOKS: usize = 64;
 const BYTES_MAX: usize = 1 << 25;
 const NEWEST: usize = 1 << 10;
 const KEPT_EVERY: usize = 64;
-/// So many dead ends of one operation are left by other choices alone: most are left so soon.
-const DEAD_ENDS: usize = 16;
-/// Steps before a dead end among which one operation is moved, and steps that are tried for it.
+/// Steps before a dead end among which one operation is moved.
 const MENDED_STEPS: usize = 1 << 12;
+/// Steps that are tried for it: so many, and no more than this part of those that are left. Where
+/// the search came further before, so many for each time that what is due was a dead end.
 const MEND_TRIES: usize = 1 << 16;
+const MEND_SHARE: usize = 16;
+const MEND_AGAIN: usize = 1 << 10;
 
 /// An operation with what it does.
 pub struct Boxed<O> {
@@ -114,6 +116,8 @@ struct Way<S> {
     seen: FxHashSet<u64>,
     /// How often each operation was due where nothing was left to try.
     dead_ends: FxHashMap<Of, usize>,
+    /// Steps of the longest way that was a dead end.
+    longest: usize,
     /// Steps that may still be tried.
     tries: usize,
 }
@@ -137,6 +141,7 @@ impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
             thinned: 0,
             seen: FxHashSet::default(),
             dead_ends: FxHashMap::default(),
+            longest: 0,
             tries: self.tries.max(1),
         };
         if self.go_to(&mut way, At { places, state: self.object.init() }, (0, 0, 0, 0)) {
@@ -183,31 +188,44 @@ impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
         let due = self.due(self.at(way))?;
         let times = way.dead_ends.entry(due).or_default();
         *times += 1;
-        if *times < DEAD_ENDS || !times.is_power_of_two() || self.operation(due).end == NEVER {
+        let most = if way.stops.len() > way.longest { MEND_TRIES } else { MEND_AGAIN * *times };
+        let is_tried = times.is_power_of_two() && self.operation(due).end != NEVER;
+        way.longest = way.longest.max(way.stops.len());
+        if !is_tried {
             return None;
         }
-        let first = way.stops.len().saturating_sub(MENDED_STEPS);
-        let mut at = self.configurations(way, first);
         // What came only because what is due could not is left out.
-        while at.len() > 1 && self.due(&at[at.len() - 2]) == Some(due) {
-            at.pop();
+        let mut last = way.stops.len() - 1;
+        let is_due = |stop: &Stop<_>| stop.at.as_ref().and_then(|at| self.due(at)) == Some(due);
+        while last > 0 && is_due(&way.stops[last - 1]) {
+            last -= 1;
         }
-        let steps = way.stops[first..].iter().take(at.len()).skip(1);
-        let taken: Vec<Taken> = steps.map(|stop| stop.taken).collect();
+        let tries = most.min(MEND_TRIES).min(way.tries / MEND_SHARE);
         let is_new = &|at: &_| !way.seen.contains(&fingerprint(at));
-        let tries = MEND_TRIES.min(way.tries);
-        let mut mend = Mend { search: self, at: &at, taken: &taken, due, is_new, tries };
+        let at = self.configurations(way, (last, last));
+        let mut mend = Mend { search: self, at: &at, taken: &[], due, is_new, tries };
+        if mend.is_possible() {
+            return None;
+        }
+        let first = last.saturating_sub(MENDED_STEPS);
+        let at = self.configurations(way, (first, last));
+        let taken: Vec<Taken> = way.stops[first + 1..=last].iter().map(|stop| stop.taken).collect();
+        let mut mend = Mend { at: &at, taken: &taken, ..mend };
         let mended = mend.find();
         way.tries -= tries - mend.tries;
         mended.map(|(place, run)| (first + place, run))
     }
 
-    /// The configurations from a level on.
-    fn configurations(&self, way: &Way<M::State>, first: usize) -> Vec<At<M::State>> {
+    /// The configurations between two levels.
+    fn configurations(
+        &self,
+        way: &Way<M::State>,
+        (first, last): (usize, usize),
+    ) -> Vec<At<M::State>> {
         let known = (0..=first).rev().find(|level| way.stops[*level].at.is_some());
         let known = known.expect("the first is kept");
         let mut all: Vec<At<M::State>> = Vec::new();
-        for stop in &way.stops[known..] {
+        for stop in &way.stops[known..=last] {
             let made = || self.next(all.last().expect("one before is kept"), stop.taken);
             let at = stop.at.clone().or_else(made).expect("it was taken");
             all.push(at);
@@ -372,26 +390,59 @@ impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
     /// What can be tried from a configuration, the best last.
     fn look(&self, at: &At<M::State>) -> Vec<Choice> {
         let Some(due) = self.due(at).map(|due| self.operation(due)) else { return Vec::new() };
-        let (mut left, mut next) = (Vec::new(), Vec::new());
-        for (thread, place) in at.places.iter().enumerate() {
-            let operation = self.threads[thread].get(place.index as usize);
-            let Some(operation) = operation.filter(|of| of.start <= due.end) else { continue };
+        if let Some(choice) = self.at_once(at, due) {
+            return vec![choice];
+        }
+        // Steps that may wait are left out, but for those of what is due.
+        let (mut left, mut open, mut of_due) = (Vec::new(), Vec::new(), Vec::new());
+        for (thread, operation) in self.open(at, due) {
             for (number, step) in self.steps_of(at, thread) {
-                if self.object.reads(&step.operation) {
-                    next.clear();
-                    self.object.step(&at.state, &step.operation, &mut next);
-                    match next.len() {
-                        0 => continue,
-                        _ => return vec![(thread as u32, number as u32, Some(0))],
-                    }
-                }
+                let is_due = operation.id == due.id;
+                let all = if is_due { &mut of_due } else { &mut open };
+                all.push(&step.operation);
                 let choice = (thread as u32, number as u32, None);
-                left.push((self.rank(operation, due, step.takes), choice));
+                left.push((self.rank(operation, due, step.takes), choice, is_due));
             }
         }
-        left.sort_by_key(|(rank, _)| std::cmp::Reverse(*rank));
+        let mut waits = vec![false; open.len()];
+        self.object.may_wait(&at.state, &of_due, &open, &mut waits);
+        let mut waits = waits.into_iter();
+        left.retain(|(.., is_due)| *is_due || waits.next() == Some(false));
+        left.sort_by_key(|(rank, ..)| std::cmp::Reverse(*rank));
         // In as much room as they need, since many are kept.
-        left.iter().map(|(_, choice)| *choice).collect()
+        left.iter().map(|(_, choice, _)| *choice).collect()
+    }
+
+    /// A step that may as well come now as later.
+    fn at_once(&self, at: &At<M::State>, due: &Boxed<O>) -> Option<Choice> {
+        let mut next = Vec::new();
+        for (thread, _) in self.open(at, due) {
+            for (number, step) in self.steps_of(at, thread) {
+                let at_once = self.object.at_once(&at.state, &step.operation);
+                if !at_once && !self.object.reads(&step.operation) {
+                    continue;
+                }
+                next.clear();
+                self.object.step(&at.state, &step.operation, &mut next);
+                let chosen = next.iter().position(|state| at_once || *state == at.state);
+                if let Some(chosen) = chosen {
+                    return Some((thread as u32, number as u32, Some(chosen as u32)));
+                }
+            }
+        }
+        None
+    }
+
+    /// The next operation of each thread, if it may come before what is due returns.
+    fn open<'s>(
+        &'s self,
+        at: &'s At<M::State>,
+        due: &'s Boxed<O>,
+    ) -> impl Iterator<Item = (usize, &'s Boxed<O>)> {
+        let next = at.places.iter().enumerate().filter_map(|(thread, place)| {
+            Some((thread, self.threads[thread].get(place.index as usize)?))
+        });
+        next.filter(|(_, operation)| operation.start <= due.end)
     }
 
     /// What to try first: the lowest.

@@ -59,6 +59,28 @@ impl<O> OpenStep<O> {
         self.ends.is_some() || self.before.is_none_or(|place| done.contains(place))
     }
 
+    /// Takes effect if it may come at once; says whether it did.
+    fn comes_at_once<M: Model<O>, const WORDS: usize>(
+        &self,
+        place: usize,
+        model: &M,
+        Configuration { done, state }: &mut Configuration<M::State, WORDS>,
+        next: &mut Vec<M::State>,
+    ) -> bool
+    where
+        O: Debug,
+    {
+        let may_come = model.at_once(state, &self.operation) && self.may_follow(*done);
+        if !may_come || done.contains(place) {
+            return false;
+        }
+        model.step(state, &self.operation, next);
+        let Some(after) = next.drain(..).next() else { return false };
+        *state = after;
+        self.take_effect(place, done);
+        true
+    }
+
     /// What has taken effect once this one at `place` does, too.
     fn take_effect<const WORDS: usize>(&self, place: usize, done: &mut Places<WORDS>) {
         if !self.repeats {
@@ -168,13 +190,22 @@ impl<O: Debug, S, const WORDS: usize> Frontier<O, S, WORDS> {
 }
 
 impl<O: Debug, S: PartialEq, const WORDS: usize> Frontier<O, S, WORDS> {
-    /// Lets every read that leaves the state as it is take effect.
+    /// Lets every step take effect that may come at once, and every read that leaves the state as
+    /// it is.
     fn read<M: Model<O, State = S>>(
         &self,
         model: &M,
         configuration: &mut Configuration<S, WORDS>,
         next: &mut Vec<S>,
     ) {
+        loop {
+            let mut places = self.used.without(configuration.done).iter();
+            let comes =
+                |place: usize| self.open[place].comes_at_once(place, model, configuration, next);
+            if !places.any(comes) {
+                break;
+            }
+        }
         for place in self.used.without(configuration.done).iter() {
             let open = &self.open[place];
             if open.reads && open.may_follow(configuration.done) {
@@ -232,9 +263,20 @@ impl<'l, O: Debug, M: Model<O>, const WORDS: usize> Search<'l, O, M, WORDS> {
                 }
             }
         }
+        let mut came = false;
+        for configuration in &mut frontier.configurations {
+            came |= open.comes_at_once(place, self.model, configuration, &mut self.next);
+        }
         match frontier.open.get_mut(place) {
             Some(at) => *at = open,
             None => frontier.open.push(open),
+        }
+        if came {
+            let mut configurations = std::mem::take(&mut frontier.configurations);
+            for configuration in &mut configurations {
+                frontier.read(self.model, configuration, &mut self.next);
+            }
+            frontier.configurations = configurations;
         }
         Ok(place)
     }

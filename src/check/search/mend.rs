@@ -1,12 +1,12 @@
-//! Mends an order in which an operation is due and cannot come: moves one other operation, so that
-//! all else may stay as it is.
+//! Mends an order in which an operation is due and cannot come: moves it, or one other operation,
+//! so that all else may stay as it is.
 //!
 //! To go back step by step is to go through all orders of what came last, while one operation long
 //! before is to blame: a transaction that began too early, a commit that came too late. Which one,
 //! and where it belongs, is found by trying (repair in local search: Minton, Johnston, Philips,
-//! Laird, Artificial Intelligence 1992). Operations of the same thread come first, then those with
-//! the longest timeboxes, which may be in the most places. Of places that lead to the same
-//! configuration one is tried.
+//! Laird, Artificial Intelligence 1992). What is due and its thread's operations come first, then
+//! those with the longest timeboxes, which may be in the most places. Of places that lead to the
+//! same configuration one is tried.
 
 use std::cmp::Reverse;
 use std::fmt::Debug;
@@ -43,14 +43,16 @@ pub(super) struct Mend<'m, 'w, O: Debug, M: Model<O>> {
 }
 
 impl<O: Debug, M: Model<O>> Mend<'_, '_, O, M> {
-    /// The same order with one operation moved and what is due at its end. None if none was found,
-    /// or if what is due can come without that.
+    /// Whether what is due can come at the end.
+    pub fn is_possible(&mut self) -> bool {
+        self.at.last().is_some_and(|last| self.complete(last, self.due).is_some())
+    }
+
+    /// The same order with one operation moved, and with what is due.
     pub fn find(&mut self) -> Mended<M::State> {
         let last = self.at.last()?;
-        if self.complete(last, self.due).is_some() {
-            return None;
-        }
-        let mut movable = self.under_way(last);
+        let mut movable = vec![(self.due, self.taken.len())];
+        movable.extend(self.under_way(last));
         movable.extend(self.taken_whole(last));
         movable.sort_by_key(|(of, place)| {
             let operation = self.search.operation(*of);
@@ -97,7 +99,7 @@ impl<O: Debug, M: Model<O>> Mend<'_, '_, O, M> {
         let mut behind = self.complete(&self.at[place], of);
         if place == self.taken.len()
             && let Some(run) = &behind
-            && let Some(mended) = self.finish(run.clone(), place, &[])
+            && let Some(mended) = self.finish(of, run.clone(), place, &[])
         {
             return Some(mended);
         }
@@ -110,7 +112,7 @@ impl<O: Debug, M: Model<O>> Mend<'_, '_, O, M> {
             let run = self.complete(&self.at[at], of);
             if let Some(run) = &run
                 && !self.is_same(run, passed, behind.as_ref())
-                && let Some(mended) = self.finish(run.clone(), at, &self.without(of, at))
+                && let Some(mended) = self.finish(of, run.clone(), at, &self.without(of, at))
             {
                 return Some(mended);
             }
@@ -136,7 +138,7 @@ impl<O: Debug, M: Model<O>> Mend<'_, '_, O, M> {
             let is_same = before.is_some_and(|before| self.is_same(&before, step, run.as_ref()));
             if let Some(run) = run.as_ref().filter(|_| !is_same) {
                 let moved = passed.iter().chain(run).cloned().collect();
-                let mended = self.finish(moved, place, &rest[number + 1..]);
+                let mended = self.finish(of, moved, place, &rest[number + 1..]);
                 if mended.is_some() {
                     return mended;
                 }
@@ -145,7 +147,7 @@ impl<O: Debug, M: Model<O>> Mend<'_, '_, O, M> {
         }
         let may_follow = of.0 != self.due.0 && self.search.operation(self.due).start <= end;
         if may_follow && place < self.taken.len() {
-            return self.finish(passed, place, &[]);
+            return self.finish(of, passed, place, &[]);
         }
         None
     }
@@ -171,14 +173,22 @@ impl<O: Debug, M: Model<O>> Mend<'_, '_, O, M> {
         self.step(first, step).is_some_and(|at| at == *behind)
     }
 
-    /// Takes the rest of the steps where `run` ends, and then what is due.
-    fn finish(&mut self, mut run: Run<M::State>, place: usize, rest: &[Taken]) -> Mended<M::State> {
+    /// Takes the rest of the steps where `run`, with what was moved, ends; and then what is due.
+    fn finish(
+        &mut self,
+        moved: Of,
+        mut run: Run<M::State>,
+        place: usize,
+        rest: &[Taken],
+    ) -> Mended<M::State> {
         for &step in rest {
             let at = self.step(run.last().map_or(&self.at[place], |(_, at)| at), step)?;
             run.push((step, at));
         }
-        let due = self.complete(run.last().map_or(&self.at[place], |(_, at)| at), self.due)?;
-        run.extend(due);
+        if moved != self.due {
+            let due = self.complete(run.last().map_or(&self.at[place], |(_, at)| at), self.due)?;
+            run.extend(due);
+        }
         let is_new = run.last().is_some_and(|(_, at)| (self.is_new)(at));
         is_new.then_some((place, run))
     }

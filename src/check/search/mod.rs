@@ -15,7 +15,7 @@
 //! - `keyed`: Searches histories of keys (map, register, kv), each key for itself.
 //! - `leaving`: When the values of a queue leave that is asked how many it holds: what is not in
 //!   yet cannot leave before what is.
-//! - `mend`: Mends an order in which an operation is due and cannot come: moves one other
+//! - `mend`: Mends an order in which an operation is due and cannot come: moves it, or one other
 //!   operation, so that all else may stay as it is.
 //! - `minimize_witness`: Minimizes the witness of a history that the general search found no order
 //!   for: finds the few operations of a queue, stack or deque that already contradict each other.
