@@ -4,18 +4,11 @@
 use smallvec::SmallVec;
 
 use super::call::Method;
-use super::store::{Client, Is, Key, Session, Stage};
-use super::{Answer, EINVAL, OK, Step, Stores, stop};
-
-/// So many snapshots may be being taken at once.
-const LOOKING_MAX: usize = 16;
+use super::look::Look;
+use super::store::{Client, Is, Key, Stage};
+use super::{Answer, EINVAL, OK, Step, Stores};
 
 impl Step {
-    /// What was changed before a failure can only be rolled back.
-    fn cannot_end(&self) -> bool {
-        !self.me.is_open || self.me.failed && self.me.changes > 0
-    }
-
     fn is_early(&self, at: i64) -> bool {
         at < self.store.oldest || at < self.store.stable
     }
@@ -37,7 +30,7 @@ impl Step {
     /// Its timestamps are looked at before others see what it changed.
     pub fn end(self, is_done: bool) -> Stores {
         let rolls_back = self.method == Method::RollBack;
-        if !self.me.is_open || !rolls_back && self.cannot_end() {
+        if !self.me.is_open || !rolls_back && self.me.cannot_end() {
             return if is_done { self.refused() } else { Stores::new() };
         }
         let is_prepared = self.me.prepared_at > 0;
@@ -66,26 +59,16 @@ impl Step {
         }
         let at = if self.method == Method::Commit { 0 } else { self.answer.at };
         let me = self.me.clone().end();
-        self.published((Is::Committed, at, at), &me)
+        self.published((Is::Committed, at, at), me)
     }
 
-    /// Each snapshot that is being taken has it, or has not.
-    fn published(self, how: (Is, i64, i64), me: &Client) -> Stores {
-        let looking = self.store.looking(self.session);
-        if looking.len() > LOOKING_MAX {
-            stop(format!("more than {LOOKING_MAX} transactions begin at once: use fewer threads"));
+    fn published(mut self, how: (Is, i64, i64), me: Client) -> Stores {
+        if self.me.changes > 0 {
+            self.store.publish(self.session, how);
+        } else {
+            self.store.leave(self.session);
         }
-        let published = |seen: &[Session]| {
-            let mut store = self.store.clone();
-            store.publish(self.session, how, seen);
-            store.set_apart(self.session, me.clone());
-            store
-        };
-        let subset = |number: usize| -> Vec<Session> {
-            let chosen = |(at, _): &(usize, &Session)| number >> at & 1 == 1;
-            looking.iter().enumerate().filter(chosen).map(|(_, session)| *session).collect()
-        };
-        (0..1 << looking.len()).map(|number| published(&subset(number))).collect()
+        self.with(me)
     }
 
     fn next(&self) -> Option<Key> {
@@ -179,24 +162,26 @@ impl Step {
             return Stores::new();
         }
         self.store.leave(self.session);
-        self.store.set_apart(self.session, me);
-        vec![self.store]
+        let session = self.session;
+        self.store.tell_looking(session, |look| look.leave(session));
+        self.with(me)
     }
 
     /// The oldest timestamp is looked at before others see what is prepared.
     pub fn prepare(self, is_done: bool) -> Stores {
         let at = self.answer.at;
-        let is_wrong = self.cannot_end() || self.me.prepared_at > 0 || at < self.store.oldest;
+        let is_wrong = self.me.cannot_end() || self.me.prepared_at > 0 || at < self.store.oldest;
         match (is_done, self.me.stage) {
             (true, Stage::Begun) => {
                 let me = Client {
                     prepared_at: at,
                     has_snapshot: false,
+                    look: Look::default(),
                     reads_at: 0,
                     stage: Stage::Before,
                     ..self.me.clone()
                 };
-                self.published((Is::Undecided, at, 0), &me)
+                self.published((Is::Undecided, at, 0), me)
             }
             (true, _) if is_wrong => self.refused(),
             (false, Stage::Before) if !is_wrong && self.answers(OK) => {

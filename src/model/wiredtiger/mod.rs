@@ -8,20 +8,25 @@
 //! - `call`: A call of WiredTiger's API and its answer, as JSON has them, and the part of it that a
 //!   step is.
 //! - `ends`: How transactions end: committed, prepared, or rolled back.
+//! - `look`: How a snapshot is taken, and what it may have.
 //! - `reads`: What calls on keys and ranges of a table do.
 //! - `shared`: Parts of a store that many stores have in common, and small sets of sessions: a
 //!   store is copied for each step of a search, and what a step leaves as it is is not.
 //! - `shown`: A store as people read it: its timestamps, the updates of each key, and who runs.
 //! - `store`: What a WiredTiger database holds, and what its transactions see of that.
+//! - `waits`: Which steps may come at once, and which may wait: those that change nothing for
+//!   others.
 
 mod call;
 mod ends;
+mod look;
 mod reads;
 mod shared;
 mod shown;
 mod store;
+mod waits;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::core::contract::Model;
 use crate::core::recorder::Answered;
@@ -29,8 +34,9 @@ use crate::tla::Problem;
 
 pub use call::{Answer, Call};
 use call::{Method, Part};
+use look::Look;
 pub use store::Store;
-use store::{Client, Seen, Session, Stage};
+use store::{Client, Session, Stage};
 
 /// WiredTiger's codes.
 const OK: i64 = 0;
@@ -81,6 +87,25 @@ impl Model<Made> for WiredTiger {
         step.call.part == Part::Step
     }
 
+    /// Many writes have one value, and a key is no value.
+    fn values_tell_order(&self) -> bool {
+        false
+    }
+
+    fn at_once(&self, store: &Store, step: &Made) -> bool {
+        waits::at_once(store, step)
+    }
+
+    fn may_wait(&self, store: &Store, due: &[&Made], open: &[&Made], waits: &mut [bool]) {
+        let rolls_back = |step: &&Made| step.call.method == Method::RollBackToStable;
+        if due.is_empty() || due.iter().chain(open).any(rolls_back) {
+            return;
+        }
+        for (waits, step) in waits.iter_mut().zip(open) {
+            *waits = waits::may_wait(store, step);
+        }
+    }
+
     fn reads(&self, step: &Made) -> bool {
         matches!(step.call.method, Method::Search(_) | Method::Reset)
             && step.call.part != Part::Step
@@ -96,19 +121,16 @@ impl Model<Made> for WiredTiger {
 
     fn right_answer(&self, store: &Store, made: &Made) -> Option<String> {
         let answer = made.answer?;
-        let (method, session) = (made.call.method, made.call.session);
-        let found = match method {
-            Method::Search(key) => match store.read(key, session, store.client(session).reads_at) {
-                Seen::Value(value) => Some((value, value.to_string())),
-                _ => None,
-            },
-            _ => None,
+        let found = match made.call.method {
+            Method::Search(key) => store.values(key),
+            _ => BTreeSet::new(),
         };
+        let found = found.into_iter().map(|value| (value, value.to_string()));
         let codes = CODES.iter().map(|(code, name)| (*code, name.to_string()));
         // Of a call in steps, the last says what is answered.
         let last = if made.call.has_steps() { Part::Done } else { Part::Whole };
         let call = Call { part: last, ..made.call.clone() };
-        let possible = found.into_iter().chain(codes).filter(|(code, _)| {
+        let possible = found.chain(codes).filter(|(code, _)| {
             let given = Answer { code: *code, ..answer };
             !Step::new(store, &call, given).made().is_empty()
         });
@@ -178,6 +200,7 @@ fn outside<'m>(operations: &mut dyn Iterator<Item = &'m Made>) -> Option<&'m Cal
 }
 
 /// A step that a call with this answer takes.
+#[derive(Clone)]
 struct Step {
     method: Method,
     part: Part,
@@ -199,7 +222,7 @@ impl Step {
 
     fn made(self) -> Stores {
         match (self.method, self.part) {
-            (Method::Begin { is_snapshot: true }, Part::Step) => self.look(Stage::Before),
+            (Method::Begin { is_snapshot: true }, Part::Step) => self.look(0),
             (Method::Begin { is_snapshot }, _) => self.begin(is_snapshot),
             (Method::BeginAt, part) => self.begin_at(part == Part::Done),
             (Method::SetOldest | Method::SetStable, _) => self.set_global(),
@@ -245,12 +268,15 @@ impl Step {
     }
 
     fn started(self, is_snapshot: bool) -> Stores {
+        let mut look = self.me.look.clone();
+        look.end();
         let me = Client {
             is_open: true,
             reads_committed: !is_snapshot,
             has_snapshot: is_snapshot,
             reads_at: if self.method == Method::BeginAt { self.answer.at } else { 0 },
             kept: self.me.kept.clone(),
+            look,
             ..Client::default()
         };
         self.with(me)
@@ -264,30 +290,26 @@ impl Step {
         }
     }
 
-    /// It takes a snapshot while others write: that is no instant.
-    fn look(self, from: Stage) -> Stores {
-        let unread = self.store.writers(self.session);
-        let is_possible = !self.me.is_open && self.me.stage == from && self.answers(OK);
-        if !is_possible || unread.is_empty() {
-            return Stores::new();
-        }
-        let stage = Stage::Looking;
-        let me = Client { stage, has_snapshot: true, unread, ..self.me.clone() };
+    /// It begins to take a snapshot while others write: that is no instant.
+    fn looks(self, stage: Stage, reads_at: i64) -> Stores {
+        let look = Look::new();
+        let me = Client { stage, has_snapshot: true, look, reads_at, ..self.me.clone() };
         self.with(me)
+    }
+
+    fn look(self, reads_at: i64) -> Stores {
+        let is_possible = !self.me.is_open && self.me.stage == Stage::Before && self.answers(OK);
+        if is_possible { self.looks(Stage::Looking, reads_at) } else { Stores::new() }
     }
 
     /// The timestamp is looked at before the snapshot is taken.
     fn begin_at(self, is_done: bool) -> Stores {
-        let is_early = self.answer.at < self.store.oldest;
+        let at = self.answer.at;
+        let is_early = at < self.store.oldest;
         match (is_done, self.me.stage) {
-            (true, Stage::Begun | Stage::Looking) => self.started(true),
-            (false, Stage::Begun) => self.look(Stage::Begun),
+            (true, Stage::Looking) => self.started(true),
             (true, _) if self.me.is_open || is_early => self.refused(),
-            (false, Stage::Before) if !self.me.is_open && self.answers(OK) && !is_early => {
-                let reads_at = self.answer.at;
-                let me = Client { stage: Stage::Begun, reads_at, ..self.me.clone() };
-                self.with(me)
-            }
+            (false, _) if !is_early => self.look(at),
             _ => Stores::new(),
         }
     }
@@ -307,12 +329,15 @@ impl Step {
         vec![self.store]
     }
 
-    /// No other transaction is open. A prepared one of its own does not hinder it.
+    /// No other transaction is open. A prepared one of its own does not hinder it. Those that begin
+    /// do so after it.
     fn roll_back_to_stable(mut self) -> Stores {
-        let runs = |other: &Client| other.is_open || other.stage != Stage::Before;
+        let runs =
+            |other: &Client| other.is_open || other.stage != Stage::Before && !other.look.goes_on;
         if self.store.others(self.session).any(runs) {
             return Stores::new();
         }
+        self.store.look_again(self.session);
         let is_wrong = self.store.stable == 0 || self.me.changes > 0 && self.me.prepared_at == 0;
         if !is_wrong {
             self.store.roll_back_to_stable();
@@ -323,7 +348,7 @@ impl Step {
     fn reset(mut self) -> Stores {
         let mut me = Client { kept: [].into(), ..self.me.clone() };
         if me.reads_committed && me.has_snapshot {
-            me.has_snapshot = false;
+            (me.has_snapshot, me.look) = (false, Look::default());
             self.store.set(self.session, me.clone());
             self.store.forget(self.session);
         }

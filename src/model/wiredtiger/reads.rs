@@ -2,7 +2,7 @@
 //! snapshot while a cursor is kept; it may take one before the key that it is about changes.
 
 use super::call::Method;
-use super::shared::Sessions;
+use super::look::Look;
 use super::store::{Client, Key, Seen, Stage};
 use super::{DUPLICATE_KEY, NOTFOUND, OK, PREPARE_CONFLICT, ROLLBACK, Step, Stores};
 
@@ -10,8 +10,24 @@ use super::{DUPLICATE_KEY, NOTFOUND, OK, PREPARE_CONFLICT, ROLLBACK, Step, Store
 type Bound = Result<Option<i64>, ()>;
 
 impl Step {
-    fn cannot_call(&self) -> bool {
-        !self.me.is_open || self.me.prepared_at > 0
+    /// The same step, for each way to settle what the session's snapshot has at these keys.
+    fn settled(self, keys: &[Key]) -> Vec<Step> {
+        let (mut open, mut settled) = (vec![self], Vec::new());
+        while let Some(step) = open.pop() {
+            let (session, reads_at) = (step.session, step.me.reads_at);
+            let number = keys.iter().find_map(|key| step.store.open(*key, session, reads_at));
+            let Some(number) = number else {
+                settled.push(step);
+                continue;
+            };
+            for sees in [false, true] {
+                let mut step = step.clone();
+                let numbers = step.me.look.settle(number, sees);
+                step.store.settle(session, &numbers, sees);
+                open.push(step);
+            }
+        }
+        settled
     }
 
     /// Takes the cursor from where it is, which may let go of a snapshot.
@@ -21,7 +37,7 @@ impl Step {
         }
         self.me.kept.remove(&table);
         if self.me.reads_committed && self.me.kept.is_empty() && self.me.has_snapshot {
-            self.me.has_snapshot = false;
+            (self.me.has_snapshot, self.me.look) = (false, Look::default());
             self.store.forget(self.session);
         }
     }
@@ -36,7 +52,11 @@ impl Step {
         if self.me.reads_committed {
             self.me.has_snapshot = !self.me.kept.is_empty();
         }
-        (self.me.stage, self.me.unread) = (Stage::Before, Sessions::default());
+        self.me.stage = Stage::Before;
+        self.me.look.end();
+        if !self.me.has_snapshot {
+            self.me.look = Look::default();
+        }
         let (me, session) = (self.me.clone(), self.session);
         self.store.set(session, me);
         if had_snapshot && !self.me.has_snapshot {
@@ -47,11 +67,10 @@ impl Step {
 
     /// A snapshot of its own, where what is read may change though the snapshot does not.
     pub fn take_snapshot(mut self, key: Key) -> Stores {
-        let unread = self.store.writers(self.session);
         let is_possible = self.me.reads_committed
             && self.me.stage == Stage::Before
             && self.me.prepared_at == 0
-            && (!unread.is_empty() || self.store.is_undecided(key));
+            && (self.store.has_writers(self.session) || self.store.is_undecided(key));
         if !is_possible {
             return Stores::new();
         }
@@ -59,15 +78,18 @@ impl Step {
         if self.me.has_snapshot {
             return Stores::new();
         }
-        let me = Client { has_snapshot: true, stage: Stage::Begun, unread, ..self.me.clone() };
-        self.with(me)
+        self.looks(Stage::Begun, 0)
     }
 
     pub fn search(mut self, key: Key) -> Stores {
-        if self.cannot_call() {
+        if self.me.cannot_call() {
             return self.refused();
         }
         self.leave(key.0);
+        self.settled(&[key]).into_iter().flat_map(|step| step.found(key)).collect()
+    }
+
+    fn found(self, key: Key) -> Stores {
         let code = match self.store.read(key, self.session, self.me.reads_at) {
             Seen::Value(value) => value,
             Seen::Nothing => NOTFOUND,
@@ -99,21 +121,27 @@ impl Step {
             && self.me.stage != Stage::Doing
             && self.me.prepared_at == 0
             && self.answers(OK);
-        self.leave(key.0);
-        if is_possible && self.code(key) == OK {
-            let unread = Sessions::default();
-            let me = Client { has_snapshot: true, stage: Stage::Doing, unread, ..self.me.clone() };
-            stores.extend(self.with(me));
+        if is_possible {
+            self.leave(key.0);
+            for mut step in self.settled(&[key]).into_iter().filter(|step| step.code(key) == OK) {
+                step.me.look.end();
+                let me = Client { has_snapshot: true, stage: Stage::Doing, ..step.me.clone() };
+                stores.extend(step.with(me));
+            }
         }
         stores
     }
 
     pub fn write(mut self, key: Key, value: Option<i64>) -> Stores {
-        if self.cannot_call() {
+        if self.me.cannot_call() {
             return self.refused();
         }
-        let (is_found, reads_committed) = (self.me.stage == Stage::Doing, self.me.reads_committed);
         self.leave(key.0);
+        self.settled(&[key]).into_iter().flat_map(|step| step.written(key, value)).collect()
+    }
+
+    fn written(mut self, key: Key, value: Option<i64>) -> Stores {
+        let (is_found, reads_committed) = (self.me.stage == Stage::Doing, self.me.reads_committed);
         let code = self.code(key);
         if !self.answers(OK) {
             if is_found || !self.answers(code) {
@@ -127,9 +155,7 @@ impl Step {
         if !is_found && (reads_committed || code != OK) {
             return Stores::new();
         }
-        let repeats = self.store.repeats(key, self.session);
-        self.me.change(key, repeats);
-        self.store.write(key, self.session, value);
+        self.change(key, value);
         let keeps = matches!(self.method, Method::Update(..));
         self.after(key.0, keeps)
     }
@@ -155,37 +181,51 @@ impl Step {
         (up(first), end)
     }
 
-    fn remove(&mut self, key: Key) {
-        let repeats = self.store.repeats(key, self.session);
+    fn change(&mut self, key: Key, value: Option<i64>) {
+        let session = self.session;
+        if self.me.changes == 0 {
+            self.store.tell_looking(session, |look| look.begin(session));
+        }
+        let repeats = self.store.repeats(key, session);
         self.me.change(key, repeats);
-        self.store.write(key, self.session, None);
+        self.store.write(key, session, value);
     }
 
-    pub fn truncate_one(mut self, table: i64, first: i64, last: i64) -> Stores {
-        if self.cannot_call() || first > last {
+    pub fn truncate_one(self, table: i64, first: i64, last: i64) -> Stores {
+        if self.me.cannot_call() || first > last {
             return Stores::new();
         }
         if self.me.reads_committed && !self.me.has_snapshot {
-            let unread = self.store.writers(self.session);
-            let me = Client { has_snapshot: true, stage: Stage::Begun, unread, ..self.me.clone() };
-            return self.with(me);
+            return self.looks(Stage::Begun, 0);
         }
+        let keys = self.store.keys(table);
+        let each = self.settled(&keys).into_iter();
+        each.flat_map(|step| step.removed_one(table, first, last)).collect()
+    }
+
+    fn removed_one(mut self, table: i64, first: i64, last: i64) -> Stores {
         let (Ok(Some(from)), Ok(Some(to))) = self.bounds(table, first, last) else {
             return Stores::new();
         };
         if from >= to || self.store.conflicts((table, from), self.session, &self.me) {
             return Stores::new();
         }
-        self.remove((table, from));
-        let (unread, range) = (Sessions::default(), (from + 1, to));
-        let me = Client { stage: Stage::Doing, range, unread, ..self.me.clone() };
+        self.change((table, from), None);
+        self.me.look.end();
+        let me = Client { stage: Stage::Doing, range: (from + 1, to), ..self.me.clone() };
         self.with(me)
     }
 
-    pub fn truncate_last(mut self, table: i64, first: i64, last: i64) -> Stores {
-        if self.cannot_call() || first > last {
+    pub fn truncate_last(self, table: i64, first: i64, last: i64) -> Stores {
+        if self.me.cannot_call() || first > last {
             return self.refused();
         }
+        let keys = self.store.keys(table);
+        let each = self.settled(&keys).into_iter();
+        each.flat_map(|step| step.removed_last(table, first, last)).collect()
+    }
+
+    fn removed_last(mut self, table: i64, first: i64, last: i64) -> Stores {
         let (from, to) = self.bounds(table, first, last);
         let code = match (from, to) {
             (Err(()), _) | (_, Err(())) => PREPARE_CONFLICT,
@@ -196,7 +236,7 @@ impl Step {
                 } else if from < to {
                     return Stores::new();
                 } else {
-                    self.remove((table, from));
+                    self.change((table, from), None);
                     OK
                 }
             }

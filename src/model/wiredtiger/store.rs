@@ -2,14 +2,15 @@
 //!
 //! A key has a chain of updates, the latest modification first, whatever the order of the commits.
 //! No numbers of transactions are kept: an update knows the sessions whose snapshots are older than
-//! it. So states that behave in the same way from now on are equal, and updates that nobody can see
-//! any more go.
+//! it, and those whose snapshots may be (see `look`). So states that behave in the same way from
+//! now on are equal, and updates that nobody can see any more go.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::look::Look;
 use super::shared::{Sessions, Shared};
 
 /// A table and a key.
@@ -38,6 +39,8 @@ pub struct Update {
     pub durable: i64,
     /// Sessions whose snapshots do not show it.
     pub hidden: Sessions,
+    /// Sessions whose snapshots may show it or not, and its number there.
+    pub maybe: SmallVec<[(Session, u32); 1]>,
     /// So many of one transaction that follow each other: only the last can be seen.
     pub count: u32,
     /// Another's above it was taken away, so that it does not follow the next one.
@@ -85,10 +88,8 @@ pub struct Client {
     /// Tables whose cursors are on a record.
     pub kept: BTreeSet<i64>,
     pub stage: Stage,
-    /// A snapshot is taken by reading who runs, one session after the other: it may have what was
-    /// committed before its session was read, and not what was committed before that elsewhere.
-    /// These are the sessions of which that is open, until the call goes on.
-    pub unread: Sessions,
+    /// How its snapshot is taken, and what that may have.
+    pub look: Look,
     /// Updates of a prepared transaction that were found; where a truncate goes on, and ends.
     pub found: u32,
     pub range: (i64, i64),
@@ -104,6 +105,16 @@ pub struct Store {
 }
 
 impl Client {
+    /// No call on a key is possible.
+    pub fn cannot_call(&self) -> bool {
+        !self.is_open || self.prepared_at > 0
+    }
+
+    /// What was changed before a failure can only be rolled back.
+    pub fn cannot_end(&self) -> bool {
+        !self.is_open || self.failed && self.changes > 0
+    }
+
     pub fn fail(mut self) -> Client {
         self.failed |= self.is_open;
         self
@@ -128,6 +139,10 @@ impl Store {
         self.clients.get(&session).map(|of| of.get().clone()).unwrap_or_default()
     }
 
+    pub fn peek(&self, session: Session) -> Option<&Client> {
+        self.clients.get(&session).map(|of| of.get())
+    }
+
     pub fn set(&mut self, session: Session, client: Client) {
         match client == Client::default() {
             true => drop(Arc::make_mut(&mut self.clients).remove(&session)),
@@ -135,33 +150,34 @@ impl Store {
         }
     }
 
-    /// The same, of a session that no longer runs as a writer: a snapshot that is being taken has
-    /// what it did, or has not.
-    pub fn set_apart(&mut self, session: Session, client: Client) {
+    /// The other sessions that take a snapshot.
+    fn looking(&self, session: Session) -> SmallVec<[Session; 8]> {
+        let looks = |other: &Session, of: &Client| *other != session && of.look.goes_on;
+        let looking = self.clients.iter().filter(|(other, of)| looks(other, of.get()));
+        looking.map(|(other, _)| *other).collect()
+    }
+
+    pub fn tell_looking(&mut self, session: Session, tell: impl Fn(&mut Look)) {
         for other in self.looking(session) {
-            let mut looks = self.client(other);
-            looks.unread.remove(session);
-            self.set(other, looks);
+            let mut client = self.client(other);
+            tell(&mut client.look);
+            self.set(other, client);
         }
-        self.set(session, client);
     }
 
-    /// The other sessions that changed something, and are not prepared.
-    pub fn writers(&self, session: Session) -> Sessions {
-        let mut writers = Sessions::default();
-        for (other, of) in self.clients.iter().filter(|(other, _)| **other != session) {
-            let of = of.get();
-            if of.is_open && of.changes > 0 && of.prepared_at == 0 {
-                writers.insert(*other);
-            }
+    /// Transactions of others that begin have not begun yet.
+    pub fn look_again(&mut self, session: Session) {
+        for other in self.looking(session) {
+            let client = self.client(other).end();
+            self.set(other, client);
+            self.forget_hidden(other);
         }
-        writers
     }
 
-    /// Those who take a snapshot, and may have read this session or not.
-    pub fn looking(&self, session: Session) -> Vec<Session> {
-        let looks = |of: &Client| of.unread.contains(session);
-        self.clients.iter().filter(|(_, of)| looks(of.get())).map(|(other, _)| *other).collect()
+    /// Whether other sessions changed something, and are not prepared.
+    pub fn has_writers(&self, session: Session) -> bool {
+        let writes = |of: &Client| of.is_open && of.changes > 0 && of.prepared_at == 0;
+        self.others(session).any(writes)
     }
 
     pub fn others(&self, session: Session) -> impl Iterator<Item = &Client> {
@@ -185,6 +201,38 @@ impl Store {
         self.chains.get(&key).map_or(&[], |chain| chain.get())
     }
 
+    /// The number of the update that a session may see at a key or not, before it is known what it
+    /// reads there.
+    pub fn open(&self, key: Key, session: Session, reads_at: i64) -> Option<u32> {
+        let sees = |update: &&Update| Store::sees(update, session, reads_at);
+        let update = self.chain(key).iter().find(sees)?;
+        update.maybe.iter().find(|(other, _)| *other == session).map(|(_, number)| *number)
+    }
+
+    /// A session sees what has these numbers, or does not.
+    pub fn settle(&mut self, session: Session, numbers: &[u32], sees: bool) {
+        let concerned =
+            |(other, number): &(Session, u32)| *other == session && numbers.contains(number);
+        let settle = |chain: &mut Vec<Update>| {
+            for update in chain.iter_mut().filter(|update| update.maybe.iter().any(concerned)) {
+                update.maybe.retain(|maybe| !concerned(maybe));
+                if !sees {
+                    update.hidden.insert(session);
+                }
+            }
+        };
+        self.edit_where(|update| update.maybe.iter().any(concerned), settle);
+        if sees {
+            self.tidy(self.floor(None));
+        }
+    }
+
+    /// The keys of a table.
+    pub fn keys(&self, table: i64) -> SmallVec<[Key; 8]> {
+        let keys = self.chains.range((table, i64::MIN)..=(table, i64::MAX));
+        keys.map(|(key, _)| *key).collect()
+    }
+
     pub fn read(&self, key: Key, session: Session, reads_at: i64) -> Seen {
         let sees = |update: &&Update| Store::sees(update, session, reads_at);
         match self.chain(key).iter().find(sees) {
@@ -192,6 +240,11 @@ impl Store {
             Some(Update { value: Some(value), .. }) => Seen::Value(*value),
             _ => Seen::Nothing,
         }
+    }
+
+    /// The values that a key may have, each once.
+    pub fn values(&self, key: Key) -> BTreeSet<i64> {
+        self.chain(key).iter().filter_map(|update| update.value).collect()
     }
 
     /// The first key of a table from `low` up that is there, or may be.
@@ -271,7 +324,8 @@ impl Store {
                 return;
             }
             let (by, is, hidden) = (Some(session), Is::Running, Sessions::default());
-            let update = Update { by, is, value, at: 0, durable: 0, hidden, count: 1, gap: false };
+            let (at, durable, maybe, count, gap) = (0, 0, SmallVec::new(), 1, false);
+            let update = Update { by, is, value, at, durable, hidden, maybe, count, gap };
             chain.insert(0, update);
         });
     }
@@ -306,20 +360,18 @@ impl Store {
         });
     }
 
-    /// All that a session changed is others' to see, but not in snapshots that were taken. Those of
-    /// `seen` have not read it yet.
-    pub fn publish(
-        &mut self,
-        session: Session,
-        (is, at, durable): (Is, i64, i64),
-        seen: &[Session],
-    ) {
-        let mut holders = Sessions::default();
-        for (other, of) in self.clients.iter() {
-            if of.get().has_snapshot && *other != session && !seen.contains(other) {
-                holders.insert(*other);
+    /// All that a session changed is others' to see, but not in snapshots that were taken. Those
+    /// that are being taken may have it.
+    pub fn publish(&mut self, session: Session, (is, at, durable): (Is, i64, i64)) {
+        let (mut holders, mut looking) = (Sessions::default(), SmallVec::new());
+        for (other, of) in self.clients.iter().filter(|(other, _)| **other != session) {
+            match of.get() {
+                Client { look, .. } if look.goes_on => looking.push((*other, look.next())),
+                Client { has_snapshot: true, .. } => holders.insert(*other),
+                _ => {}
             }
         }
+        self.tell_looking(session, |look| look.publish(session));
         self.forget_hidden(session);
         self.edit_where(
             |update| update.by == Some(session),
@@ -327,8 +379,9 @@ impl Store {
                 for update in chain.iter_mut().filter(|update| update.by == Some(session)) {
                     let by = (is == Is::Undecided).then_some(session);
                     let count = if by.is_some() { update.count } else { 0 };
-                    let (hidden, value) = (holders.clone(), update.value);
-                    *update = Update { by, is, value, at, durable, hidden, count, gap: false };
+                    let (hidden, maybe) = (holders.clone(), looking.clone());
+                    let (value, gap) = (update.value, false);
+                    *update = Update { by, is, value, at, durable, hidden, maybe, count, gap };
                 }
             },
         );
@@ -350,10 +403,15 @@ impl Store {
     }
 
     fn forget_hidden(&mut self, session: Session) {
+        let is_of = |(other, _): &(Session, u32)| *other == session;
         let remove = |chain: &mut Vec<Update>| {
-            chain.iter_mut().for_each(|update| update.hidden.remove(session));
+            for update in chain {
+                update.hidden.remove(session);
+                update.maybe.retain(|maybe| !is_of(maybe));
+            }
         };
-        self.edit_where(|update| update.hidden.contains(session), remove);
+        let has_one = |of: &Update| of.hidden.contains(session) || of.maybe.iter().any(is_of);
+        self.edit_where(has_one, remove);
     }
 
     /// The session has no snapshot from here on.
@@ -375,6 +433,7 @@ impl Store {
             update.is == Is::Committed
                 && update.by.is_none()
                 && update.hidden.is_empty()
+                && update.maybe.is_empty()
                 && update.durable <= floor
         };
         let settle = |chain: &mut Vec<Update>| {
