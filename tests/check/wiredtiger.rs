@@ -237,7 +237,7 @@ fn the_model_of_wiredtiger_says_what_its_specification_does() {
 }
 
 #[test]
-#[ignore = "five times as many, two minutes: make test-long"]
+#[ignore = "more than twice as many, three minutes: make test-long"]
 fn the_model_of_wiredtiger_says_what_its_specification_does_of_many() {
     agree_on(100_000);
 }
