@@ -16,6 +16,12 @@ const LIMITS: Limits = Limits {
     deadline: None,
 };
 
+/// The same for a history of more than `SHORT` operations. Whether it has an order shows at once,
+/// or not before there are too many configurations.
+const LIMITS_OF_LONG: Limits =
+    Limits { configurations_max: 1 << 10, steps_max: 12_500, memory_max: 2 << 20, ..LIMITS };
+const SHORT: usize = 64;
+
 /// Longer histories are not checked a dozen times more.
 const OPERATIONS_MAX: usize = 1 << 16;
 
@@ -29,7 +35,8 @@ pub fn weaker(history: &History, spec: &Spec, limits: &Limits) -> Vec<Spec> {
     if history.len() > OPERATIONS_MAX {
         return Vec::new();
     }
-    let limits = LIMITS.within(limits);
+    let own = if history.len() > SHORT { LIMITS_OF_LONG } else { LIMITS };
+    let limits = own.within(limits);
     let mut models: Vec<Spec> = Vec::new();
     let counted = any_count(history);
     let may_matter = |weaker: &Spec| {

@@ -22,7 +22,7 @@ use crate::model::Model;
 /// Choices between two looks at the clock.
 const CHOICES_BETWEEN_LOOKS: usize = 64;
 /// Bytes that the configurations on the way may take, what they share counted each time. If they
-/// take more, the newest stay, and one of so many before.
+/// take more, the newest stay (half of what has room, at most so many), and one of so many before.
 const BYTES_MAX: usize = 1 << 25;
 const NEWEST: usize = 1 << 10;
 const KEPT_EVERY: usize = 64;
@@ -207,7 +207,7 @@ impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
         if mend.is_possible() {
             return None;
         }
-        let first = last.saturating_sub(MENDED_STEPS);
+        let first = last.saturating_sub(MENDED_STEPS.min(self.room(&at[0])));
         let at = self.configurations(way, (first, last));
         let taken: Vec<Taken> = way.stops[first + 1..=last].iter().map(|stop| stop.taken).collect();
         let mut mend = Mend { at: &at, taken: &taken, ..mend };
@@ -283,9 +283,10 @@ impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
     fn go_to(&self, way: &mut Way<M::State>, at: At<M::State>, taken: Taken) -> bool {
         way.bytes += self.bytes(&at);
         let (left, is_end) = (self.look(&at), self.is_end(&at));
+        let newest = NEWEST.min(self.room(&at) / 2).max(1);
         way.stops.push(Stop { taken, at: Some(at), left });
-        if way.bytes > BYTES_MAX.min(self.limits.memory_max) {
-            let older = way.stops.len().saturating_sub(NEWEST);
+        if way.bytes > self.bytes_max() {
+            let older = way.stops.len().saturating_sub(newest);
             for number in (way.thinned..older).filter(|number| number % KEPT_EVERY != 0) {
                 let at = way.stops[number].at.take();
                 way.bytes -= at.map_or(0, |at| self.bytes(&at));
@@ -308,6 +309,15 @@ impl<O: Debug, M: Model<O>> DepthFirst<'_, O, M> {
             way.stops[number + 1].at = Some(at);
         }
         way.stops[last].at.as_ref().expect("it is known by now")
+    }
+
+    fn bytes_max(&self) -> usize {
+        BYTES_MAX.min(self.limits.memory_max)
+    }
+
+    /// How many configurations like this may be kept.
+    fn room(&self, at: &At<M::State>) -> usize {
+        self.bytes_max() / self.bytes(at).max(1)
     }
 
     fn bytes(&self, At { places, state }: &At<M::State>) -> usize {
