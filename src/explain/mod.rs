@@ -26,6 +26,7 @@ mod source;
 mod store_buffers;
 mod visibility;
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use crate::binary::members::Types;
@@ -41,8 +42,8 @@ use crate::trace::trail::{Act, EVENTS_MAX, Event, is_new_memory};
 use memory::Memory;
 use visibility::CallSpan;
 
-/// In a round with no more calls than this, all calls are in question.
-const SMALL_ROUND: usize = 12;
+/// So many calls are in question, if there are as many.
+const IN_QUESTION: usize = 12;
 
 /// Of a table with more rows, those that matter are kept.
 const ROWS_MAX: usize = 1 << 15;
@@ -176,8 +177,8 @@ impl TracedRound<'_> {
         rows
     }
 
-    /// The calls in question: the involved ones and all that overlap them; in a small round all,
-    /// because a mistake may show long after it happened.
+    /// The calls in question: the involved ones and all that overlap them; and if these are few,
+    /// the last before them, because a mistake may show long after it happened.
     fn calls_in_question(&self) -> Vec<OperationId> {
         let history = &self.stored.round.history;
         let drain = self.stored.round.start.threads;
@@ -187,11 +188,13 @@ impl TracedRound<'_> {
             (self.stored.involved(), |id: &OperationId| history.operation(*id));
         let first = involved.iter().map(|id| operation(id).start).min().unwrap_or(0);
         let last = involved.iter().map(|id| operation(id).end).max().unwrap_or(NEVER);
-        let small = all.len() <= SMALL_ROUND;
         let meanwhile =
             |id: &OperationId| operation(id).end >= first && operation(id).start <= last;
-        let all = all.into_iter().filter(|id| small || meanwhile(id));
-        all.chain(involved.iter().copied()).collect()
+        let (mut in_question, mut others): (Vec<_>, Vec<_>) = all.into_iter().partition(meanwhile);
+        others.sort_by_key(|id| (operation(id).start > last, Reverse(operation(id).end)));
+        others.truncate(IN_QUESTION.saturating_sub(in_question.len()));
+        in_question.extend(others.into_iter().chain(involved.iter().copied()));
+        in_question
     }
 
     /// The steps of the calls in question, of what threads of the target's own do, and of the

@@ -277,9 +277,11 @@ impl Talk {
                 },
                 // What has come of the line is kept.
                 Err(error) if is_late(&error) && waits(begun.elapsed()) => continue,
-                Err(error) if is_late(&error) => {
-                    Err(format!("the model gave no answer for {} s", begun.elapsed().as_secs()))
-                }
+                Err(error) if is_late(&error) => Err(match begun.elapsed() {
+                    // Nothing else waits less.
+                    waited if waited < ANSWER_MAX => "the check was stopped".to_string(),
+                    waited => format!("the model gave no answer for {} s", waited.as_secs()),
+                }),
                 Err(error) => Err(self.ended(&error)),
             };
         }

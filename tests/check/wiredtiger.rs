@@ -237,9 +237,9 @@ fn the_model_of_wiredtiger_says_what_its_specification_does() {
 }
 
 #[test]
-#[ignore = "more than twice as many, three minutes: make test-long"]
+#[ignore = "five times as many, minutes: make test-long"]
 fn the_model_of_wiredtiger_says_what_its_specification_does_of_many() {
-    agree_on(100_000);
+    agree_on(200_000);
 }
 
 fn agree_on(count: usize) {

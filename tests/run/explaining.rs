@@ -411,4 +411,5 @@ fn a_single_operation_is_shown_with_what_came_before_it() {
     assert!(operations.len() == 1 && stored.round.history.len() > 12, "another seed is needed");
     let note = witness_note(&stored.shown(), operations).expect("others are shown, too");
     answer.expect(1, &[&note]);
+    tool.explain(answer.finding()).expect(1, &["BUG: what was found need not hold any more"]);
 }
