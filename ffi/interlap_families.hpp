@@ -448,17 +448,20 @@ template <class T> constexpr uint32_t role_of(uint32_t op) {
 
 constexpr uint32_t op_end = IL_STORE_ABORT + 1; /* past the last il_op */
 
-template <class T> struct operations_of {
+/* Of a class that lists its methods, with their names, and with room for the listed ones. */
+template <class T, bool by_list = false> struct operations_of {
+    using offers = offer<T, by_list>;
     static constexpr uint32_t count() {
         uint32_t n = 0;
-        for (uint32_t op = 0; op < op_end; op++) n += offer<T>::offers(op);
+        for (uint32_t op = 0; op < op_end; op++) n += offers::runs(op);
         return n;
     }
-    il_operation list[count() > 0 ? count() : 1] = {};
+    il_operation list[count() + (by_list ? IL_METHODS_MAX : 1)] = {};
     constexpr operations_of() {
         uint32_t n = 0;
         for (uint32_t op = 0; op < op_end; op++)
-            if (offer<T>::offers(op)) list[n++] = il_operation{op, role_of<T>(op), nullptr};
+            if (offers::runs(op))
+                list[n++] = il_operation{op, role_of<T>(op), by_list ? offers::name(op) : nullptr};
     }
 };
 

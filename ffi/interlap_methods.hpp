@@ -5,12 +5,8 @@
 #include "interlap.hpp"
 #include "interlap_values.hpp"
 
-#include <algorithm>
 #include <cstdlib>
-#include <map>
-
-/* Of what is called once, when the target is loaded: it need not be fast, but compiled fast. */
-#define INTERLAP_ONCE __attribute__((cold))
+#include <cstring>
 
 namespace interlap {
 
@@ -19,11 +15,13 @@ enum class allows : bool { no, yes };
 
 /* What INTERLAP_METHOD says of a method. */
 struct arguments {
-    std::vector<std::string> from;
-    template <class... Text> explicit arguments(Text... text) : from{text...} {}
+    const char *from[32];
+    size_t count;
+    template <class... Text>
+    constexpr explicit arguments(Text... text) : from{text...}, count(sizeof...(text)) {}
 };
 struct may_answer {
-    std::string answer;
+    const char *answer;
     explicit may_answer(const char *text) : answer(text) {}
 };
 template <class F> struct compared_by {
@@ -58,139 +56,193 @@ template <auto method, class R> struct result {
                   "interlap_operations.hpp for those that it knows");
 };
 
-/* The types of a method, as signatures have them. */
-struct types_of_method {
-    std::vector<std::string> arguments, results;
-    /* It is a model's, and is given the answer. */
-    bool judges = false;
-};
-
-/* What an answer is compared by: makes the words of that of its own. */
-struct answer_form {
-    virtual void apply(words &answer) const = 0;
-};
-
 /* What else is said of a listed method. */
 struct said_of_method {
-    std::vector<std::string> from;
-    std::string answer;
+    const char *name = "";
+    arguments from;
+    const char *answer = "";
     uint32_t role = IL_ANY_THREAD;
-    /* Answers are compared in another form, which has this type. */
-    std::string form_type;
-    const answer_form *form = nullptr;
+    /* Answers are compared in another form, which has this type: makes their words. */
+    const type_name *form_type = nullptr;
+    void (*form)(const void *by, words &answer) = nullptr;
+    const void *by = nullptr;
+    const said_of_method *next = nullptr;
 
-    void say(const arguments &of) { from = of.from; }
+    void say(const arguments &of) { from = of; }
     void say(const may_answer &of) { answer = of.answer; }
     void say(interlap::role of) { role = of; }
 };
 
-INTERLAP_ONCE inline std::string joined(const std::vector<std::string> &parts) {
-    std::string all;
-    for (const std::string &part : parts)
-        all += (all.empty() ? "" : ", ") + part;
-    return all;
+/* What INTERLAP_METHOD has said. Plain pointers: to read them is no step of the structure's. */
+inline const said_of_method *all_that_is_said = nullptr;
+INTERLAP_ONCE inline const said_of_method *said_of(const char *name) {
+    static const said_of_method nothing;
+    const said_of_method *said = all_that_is_said;
+    while (said != nullptr && !same_text(said->name, name)) said = said->next;
+    return said != nullptr ? said : &nothing;
 }
 
-/* What INTERLAP_METHOD has said, by name. */
-INTERLAP_ONCE inline std::map<std::string, said_of_method> &said_of_methods() {
-    static std::map<std::string, said_of_method> all;
-    return all;
-}
+/* An argument or a result of a method. */
+struct part_of_method {
+    /* None: void. */
+    const type_name *type;
+    bool is_result;
+};
 
-/* `resize(int 1..64) -> bool or false`. */
-INTERLAP_ONCE inline std::string signature_of(const std::string &name, types_of_method of,
-                                const said_of_method &said) {
-    if (said.form != nullptr && !of.judges) of.results = {said.form_type};
-    for (size_t at = 0; at < said.from.size() && at < of.arguments.size(); at++)
-        if (!said.from[at].empty()) of.arguments[at] += " " + said.from[at];
-    std::string result = of.results.empty() ? "void" : joined(of.results);
-    if (of.results.size() > 1) result = "tuple<" + result + ">";
-    if (!said.answer.empty()) result += " or " + said.answer;
-    return name + "(" + joined(of.arguments) + ") -> " + result;
+/* A method of the list of a class. */
+struct listed_method {
+    const char *name;
+    void (*run)(void *structure, void *local, il_call *call, words &answer);
+    /* The result, then the parameters. */
+    const part_of_method *parts;
+    size_t count;
+    /* It is a model's, and is given the answer. */
+    bool judges;
+    const said_of_method *said;
+
+    INTERLAP_ONCE size_t count_of(bool results) const {
+        size_t n = 0;
+        for (size_t at = 0; at < count; at++)
+            n += parts[at].type != nullptr && parts[at].is_result == results;
+        return n;
+    }
+    /* Its arguments or its results, with the words in which INTERLAP_METHOD says more of them. */
+    INTERLAP_ONCE void write_parts(text &to, bool results, const arguments *from) const {
+        size_t n = 0;
+        for (size_t at = 0; at < count; at++) {
+            if (parts[at].type == nullptr || parts[at].is_result != results) continue;
+            to << (n > 0 ? ", " : "") << *parts[at].type;
+            if (from != nullptr && n < from->count && from->from[n][0] != 0)
+                to << " " << from->from[n];
+            n++;
+        }
+    }
+    /* `resize(int 1..64) -> bool or false`; for a comparison with the model's, types alone. */
+    INTERLAP_ONCE void write_signature(text &to, bool types_alone) const {
+        to << name << "(";
+        write_parts(to, false, types_alone ? nullptr : &said->from);
+        to << ") -> ";
+        const size_t results = count_of(true), wanted = count_of(false);
+        if (said->form != nullptr && !judges) {
+            to << *said->form_type;
+        } else {
+            to << (results == 0 ? "void" : results > 1 ? "tuple<" : "");
+            write_parts(to, true, nullptr);
+            to << (results > 1 ? ">" : "");
+        }
+        const size_t given = said->from.count;
+        if (types_alone) return;
+        /* This is no signature, and its text is in the error. */
+        if (given != 0 && given != wanted)
+            to << " or (arguments: " << given << " of " << wanted << ")";
+        else if (said->answer[0] != 0)
+            to << " or " << said->answer;
+    }
+};
+
+/* An argument of a call, or what the method fills. */
+template <size_t at, class A> struct argument {
+    std::decay_t<A> value;
+    static std::decay_t<A> read(const int64_t *&from) {
+        if constexpr (is_out<A>)
+            return std::decay_t<A>{};
+        else
+            return value_of<std::decay_t<A>>::take(from);
+    }
+    explicit argument(const int64_t *&from) : value(read(from)) {}
+    void put_out(words &to) const {
+        if constexpr (is_out<A>) value_of<std::decay_t<A>>::put(value, to);
+    }
+};
+template <class Places, class... A> struct arguments_of_call;
+template <size_t... at, class... A>
+struct arguments_of_call<std::index_sequence<at...>, A...> : argument<at, A>... {
+    explicit arguments_of_call(const int64_t *&from) : argument<at, A>(from)... { (void)from; }
+};
+
+/* The arguments of a call, and the structure's answer after them, for a model to judge. */
+INTERLAP_OWN inline const int64_t *with_answer(const il_call *call, words &to) {
+    to.append(call->args, call->arg_count);
+    to.append(call->results, call->result_count);
+    return to.data();
 }
 
 /* A listed method of T with these parameters, after that of the thread's own state if it has
    one. */
-template <class T, auto method, bool wants_local, class R, class... A> struct method_call {
+template <class T, auto method, bool wants_local, class R, class Places, class... A>
+struct method_call;
+template <class T, auto method, bool wants_local, class R, size_t... at, class... A>
+struct method_call<T, method, wants_local, R, std::index_sequence<at...>, A...> {
     using local = typename local_of<T>::type;
-    using values = std::tuple<std::decay_t<A>...>;
     using result = std::decay_t<R>;
-    using all = std::index_sequence_for<A...>;
+    using arguments = arguments_of_call<std::index_sequence<at...>, A...>;
     /* It is a model's, and its last parameter is the answer. */
     static constexpr bool judges = std::is_same_v<R, allows>;
 
-    template <size_t... at> static types_of_method types(std::index_sequence<at...>) {
-        (void)std::initializer_list<size_t>{0, sizeof(parameter<method, at, A>)...};
+    static constexpr part_of_method returned() {
         (void)sizeof(detail::result<method, R>);
-        types_of_method of;
-        of.judges = judges;
-        if constexpr (!judges && !std::is_void_v<R>)
-            of.results.push_back(value_of<std::decay_t<R>>::text());
-        ((is_out<A> || (judges && at + 1 == sizeof...(A)) ? of.results : of.arguments)
-             .push_back(value_of<std::decay_t<A>>::text()),
-         ...);
-        return of;
-    }
-    static types_of_method types() { return types(all{}); }
-
-    template <class P> static std::decay_t<P> argument(const int64_t *&from) {
-        if constexpr (is_out<P>)
-            return std::decay_t<P>{};
+        if constexpr (judges || std::is_void_v<R>)
+            return {nullptr, true};
         else
-            return value_of<std::decay_t<P>>::take(from);
+            return {&value_of<result>::name, true};
     }
+    static constexpr size_t count = 1 + sizeof...(A);
+    static constexpr part_of_method parts[count] = {
+        returned(),
+        {&value_of<typename parameter<method, at, A>::type>::name,
+         is_out<A> || (judges && at + 1 == sizeof...(A))}...,
+    };
 
-    template <size_t... at>
-    static void run(T &structure, local &own, il_call *call, words &to,
-                    std::index_sequence<at...>) {
+    static R invoke(T &structure, local &own, arguments &all) {
+        (void)own, (void)all;
+        if constexpr (wants_local)
+            return (structure.*method)(
+                own, static_cast<A &&>(static_cast<argument<at, A> &>(all).value)...);
+        else
+            return (structure.*method)(
+                static_cast<A &&>(static_cast<argument<at, A> &>(all).value)...);
+    }
+    static void run(T &structure, local &own, il_call *call, words &to) {
         const int64_t *from = call->args;
-        words with_answer;
+        words judged;
         if constexpr (judges) {
             /* The structure threw, or its call waits for ever: there is no answer to judge. */
             if (sizeof...(A) > 0 && call->result_count == 0) throw waiting{};
-            with_answer.assign(call->args, call->args + call->arg_count);
-            with_answer.insert(with_answer.end(), call->results,
-                               call->results + call->result_count);
-            from = with_answer.data();
+            from = with_answer(call, judged);
         }
-        (void)from;
-        values arguments{argument<A>(from)...};
-        auto invoke = [&]() -> R {
-            if constexpr (wants_local)
-                return (structure.*method)(own, static_cast<A &&>(std::get<at>(arguments))...);
-            else
-                return (structure.*method)(static_cast<A &&>(std::get<at>(arguments))...);
-        };
+        arguments all(from);
         if constexpr (judges) {
-            if (invoke() == allows::no) throw skipped{};
-            to.assign(call->results, call->results + call->result_count);
+            if (invoke(structure, own, all) == allows::no) throw skipped{};
+            to.append(call->results, call->result_count);
         } else if constexpr (std::is_void_v<R>)
-            invoke();
+            invoke(structure, own, all);
         else
-            value_of<std::decay_t<R>>::put(invoke(), to);
-        auto put_out = [&](auto is_filled, const auto &value) {
-            if constexpr (decltype(is_filled)::value)
-                value_of<std::decay_t<decltype(value)>>::put(value, to);
-        };
-        (void)put_out;
-        (put_out(std::bool_constant<is_out<A>>{}, std::get<at>(arguments)), ...);
+            value_of<result>::put(invoke(structure, own, all), to);
+        (static_cast<argument<at, A> &>(all).put_out(to), ...);
     }
-    static void run(T &structure, local &own, il_call *call, words &to) {
-        run(structure, own, call, to, all{});
+    static void run(void *structure, void *l, il_call *call, words &to) {
+        if constexpr (functions<T>::has_local) {
+            run(*static_cast<T *>(structure), *static_cast<local *>(l), call, to);
+        } else {
+            (void)l;
+            no_local none;
+            run(*static_cast<T *>(structure), none, call, to);
+        }
     }
 };
 
 /* The method_call of a pointer to a method. */
 template <class T, auto method, class P = decltype(method)> struct call_of;
 template <class T, auto method, class R, class... A> struct call_with {
-    using type = method_call<T, method, false, R, A...>;
+    using type = method_call<T, method, false, R, std::index_sequence_for<A...>, A...>;
 };
 template <class T, auto method, class R, class First, class... A>
 struct call_with<T, method, R, First, A...> {
     static constexpr bool wants_local =
         std::is_same_v<std::decay_t<First>, typename local_of<T>::type>;
-    using type = std::conditional_t<wants_local, method_call<T, method, true, R, A...>,
-                                    method_call<T, method, false, R, First, A...>>;
+    using type = std::conditional_t<
+        wants_local, method_call<T, method, true, R, std::index_sequence_for<A...>, A...>,
+        method_call<T, method, false, R, std::index_sequence_for<First, A...>, First, A...>>;
 };
 #define INTERLAP_POINTER(qualifiers)                                                               \
     template <class T, auto method, class C, class R, class... A>                                  \
@@ -201,90 +253,64 @@ INTERLAP_POINTER(noexcept)
 INTERLAP_POINTER(const noexcept)
 #undef INTERLAP_POINTER
 
-/* The type of the exception that is being handled. */
-inline std::string exception_type() {
-    const std::type_info *type = abi::__cxa_current_exception_type();
-    if (type == nullptr) return "an exception of another language";
-    int failed = 0;
-    char *demangled = abi::__cxa_demangle(type->name(), nullptr, nullptr, &failed);
-    std::string name = failed == 0 ? demangled : type->name();
-    std::free(demangled);
-    return name;
+template <class T, auto method> constexpr listed_method listed(const char *name) {
+    using call = typename call_of<T, method>::type;
+    return {name, call::run, call::parts, call::count, call::judges, nullptr};
 }
 
-/* A method of the list of a class. */
-struct listed_method {
-    const char *name;
-    types_of_method types;
-    void (*run)(void *structure, void *local, il_call *call, words &answer);
-    const said_of_method *said;
-
-    /* As the model's is to be. */
-    INTERLAP_ONCE std::string signature() const {
-        said_of_method of;
-        of.form_type = said->form_type;
-        of.form = said->form;
-        return signature_of(name, types, of);
+/* Writes the type of the exception that is being handled. */
+INTERLAP_ONCE inline void put_exception(words &to) {
+    const std::type_info *type = abi::__cxa_current_exception_type();
+    if (type == nullptr) {
+        const char *name = "an exception of another language";
+        return put_bytes(name, std::strlen(name), to);
     }
-};
+    int failed = 0;
+    char *demangled = abi::__cxa_demangle(type->name(), nullptr, nullptr, &failed);
+    const char *name = failed == 0 ? demangled : type->name();
+    put_bytes(name, std::strlen(name), to);
+    std::free(demangled);
+}
 
 /* Writes the words of an answer. */
-inline void answer_words(il_call *call, const listed_method &method, const words &answer) {
+INTERLAP_OWN inline void answer_words(il_call *call, const listed_method &method,
+                                      const words &answer) {
     if (answer.size() > call->result_room) {
-        std::string why = method.signature() + " answered " + std::to_string(answer.size()) +
-                          " words of 64 bits; a call has room for " +
-                          std::to_string(call->result_room);
-        il_error(call->host, why.c_str());
+        text why;
+        method.write_signature(why, true);
+        why << " answered " << answer.size() << " words of 64 bits; a call has room for "
+            << size_t(call->result_room);
+        il_error(call->host, why.kept());
     }
-    std::copy(answer.begin(), answer.end(), call->results);
+    for (size_t at = 0; at < answer.size(); at++) call->results[at] = answer.data()[at];
     call->result_count = static_cast<uint32_t>(answer.size());
 }
 
-template <class T, auto method> INTERLAP_ONCE listed_method listed(const char *name) {
-    using one = typename call_of<T, method>::type;
-    auto run = [](void *structure, void *local, il_call *call, words &answer) {
-        no_local none;
-        if constexpr (functions<T>::has_local) {
-            (void)none;
-            one::run(*static_cast<T *>(structure),
-                     *static_cast<typename local_of<T>::type *>(local), call, answer);
-        } else {
-            (void)local;
-            one::run(*static_cast<T *>(structure), none, call, answer);
-        }
-    };
-    return {name, one::types(), run, &said_of_methods()[name]};
-}
-
-/* The form of answers of type R. */
-template <class R, class F> struct form_by : answer_form {
+/* Answers of type R in the form that F makes of them. */
+template <class R, class F> struct form_by {
     using form = std::decay_t<decltype(std::declval<F>()(std::declval<const R &>()))>;
     static_assert(value_of<form>::known, "interlap::compared_by makes of an answer what interlap "
                                          "does not know: see interlap_operations.hpp");
-    F make;
-    explicit form_by(F of) : make(of) {}
-    void apply(words &answer) const override {
+    static void apply(const void *by, words &answer) {
         const int64_t *from = answer.data();
         const R whole = value_of<R>::take(from);
         answer.clear();
-        value_of<form>::put(make(whole), answer);
+        value_of<form>::put((*static_cast<const F *>(by))(whole), answer);
     }
 };
 template <class R, class F> void say(said_of_method &of, const compared_by<F> &by) {
-    of.form_type = value_of<typename form_by<R, F>::form>::text();
-    of.form = new form_by<R, F>(by.form);
+    of.form_type = &value_of<typename form_by<R, F>::form>::name;
+    of.form = form_by<R, F>::apply;
+    of.by = new F(by.form);
 }
 template <class R, class Said> void say(said_of_method &of, const Said &said) { of.say(said); }
 
 template <class T, auto method, class... Said>
 INTERLAP_ONCE bool say(const char *name, const Said &...said) {
-    said_of_method &of = said_of_methods()[name];
+    static said_of_method of;
     (say<typename call_of<T, method>::type::result>(of, said), ...);
-    const size_t wanted = call_of<T, method>::type::types().arguments.size();
-    const size_t given = of.from.size();
-    /* Where this is no signature, its text is in the error. */
-    if (given != 0 && given != wanted)
-        of.answer = "(arguments: " + std::to_string(given) + " of " + std::to_string(wanted) + ")";
+    of.name = name, of.next = all_that_is_said;
+    all_that_is_said = &of;
     return true;
 }
 

@@ -71,8 +71,6 @@
 
 #include "interlap_methods.hpp"
 
-#include <list>
-
 namespace interlap {
 namespace detail {
 
@@ -84,25 +82,24 @@ struct listed_class {
     void (*leave)(void *object, void *local);
     /* Tells the state of an object that says its members. */
     void (*tell)(const void *object);
-    std::vector<listed_method> methods;
+    listed_method *methods;
+    size_t method_count;
 };
 
 template <class T> void tell(const void *object) {
     /* What it keeps for each thread would be missing. */
     if constexpr (members_of<T>::listed && !functions<T>::has_local) {
-        static const std::string type = value_of<T>::text();
+        static const char *const type = (text() << value_of<T>::name).kept();
         words state;
         value_of<T>::put(*static_cast<const T *>(object), state);
-        if (il_model_state != nullptr) il_model_state(type.c_str(), state.data(), state.size());
+        if (il_model_state != nullptr) il_model_state(type, state.data(), state.size());
     }
     (void)object;
 }
 
-template <class T> INTERLAP_ONCE const listed_class *class_of(std::vector<listed_method> methods) {
-    static const listed_class of = {functions<T>::create, functions<T>::destroy,
-                                    functions<T>::enter,  functions<T>::leave,
-                                    tell<T>,              std::move(methods)};
-    return &of;
+template <class T> constexpr listed_class class_of(listed_method *methods, size_t count) {
+    return {functions<T>::create, functions<T>::destroy, functions<T>::enter, functions<T>::leave,
+            tell<T>,              methods,               count};
 }
 
 /* Plain pointers: to read them is no step of the structure's. */
@@ -111,15 +108,8 @@ inline const listed_class *the_model = nullptr;
 /* Calls the structure for an operation of a family. */
 inline void (*call_of_family)(void *object, void *local, il_call *call) = nullptr;
 
-/* The model has the methods of the structure: otherwise what differs, else nothing. */
-INTERLAP_ONCE inline std::string difference_of_model() {
-    for (size_t at = 0; at < the_structure->methods.size(); at++) {
-        const std::string has = the_model->methods[at].signature();
-        const std::string wants = the_structure->methods[at].signature();
-        if (has != wants) return "the model has " + has + ", the structure " + wants;
-    }
-    return "";
-}
+/* Nothing, or how the model's methods differ from those of the structure. */
+inline const char *difference_of_model = nullptr;
 
 /* An object of either class. */
 struct instance {
@@ -129,14 +119,14 @@ struct instance {
 
 inline void *create_listed(const il_config *config) noexcept {
     const listed_class *of = config->model ? the_model : the_structure;
-    const std::string difference = config->model ? difference_of_model() : "";
-    if (!difference.empty()) il_error(config->host, difference.c_str());
-    return new (own_memory<instance>().allocate(1)) instance{of, of->create(config)};
+    if (config->model && difference_of_model != nullptr)
+        il_error(config->host, difference_of_model);
+    return new (own_allocate(sizeof(instance))) instance{of, of->create(config)};
 }
 inline void destroy_listed(void *structure) noexcept {
     auto it = static_cast<instance *>(structure);
     it->of->destroy(it->object);
-    own_memory<instance>().deallocate(it, 1);
+    own_release(it);
 }
 inline void *enter_listed(void *structure, uint32_t thread) noexcept {
     auto it = static_cast<instance *>(structure);
@@ -154,8 +144,8 @@ inline void call_listed(void *structure, void *local, il_call *call) noexcept {
     words answer;
     try {
         method.run(it->object, local, call, answer);
-        const answer_form *form = method.said->form;
-        if (form != nullptr && !method.types.judges) form->apply(answer);
+        if (method.said->form != nullptr && !method.judges)
+            method.said->form(method.said->by, answer);
     } catch (const skipped &) {
         call->status = IL_UNSUPPORTED;
         return;
@@ -165,63 +155,87 @@ inline void call_listed(void *structure, void *local, il_call *call) noexcept {
     } catch (...) {
         call->status = IL_FAILED;
         answer.clear();
-        value_of<std::string>::put(exception_type(), answer);
+        put_exception(answer);
     }
     if (it->of == the_model) it->of->tell(it->object);
     answer_words(call, method, answer);
 }
 
-/* The operations of families that listed methods may be, where the model has them. */
-template <class T>
-INTERLAP_ONCE void add_operations_of_families(std::vector<il_operation> &to) {
-    using methods = offer<T, true>;
-    for (uint32_t op = 0; op < op_end; op++)
-        if (methods::runs(op)) to.push_back({op, role_of<T>(op), methods::name(op)});
-    call_of_family = [](void *object, void *local, il_call *call) {
-        functions<T>::guarded([&] {
-            try {
-                functions<T>::template run<methods>(object, local, call);
-            } catch (const skipped &) {
-                call->status = IL_UNSUPPORTED;
-            }
-        });
-    };
+/* Calls an operation of a family that a listed method is. */
+template <class T> void call_offered(void *object, void *local, il_call *call) noexcept {
+    try {
+        functions<T>::template run<offer<T, true>>(object, local, call);
+    } catch (const skipped &) {
+        call->status = IL_UNSUPPORTED;
+    } catch (...) {
+        std::terminate();
+    }
+}
+
+INTERLAP_ONCE inline void find_what_is_said(const listed_class *of) {
+    for (size_t at = 0; at < of->method_count; at++)
+        of->methods[at].said = said_of(of->methods[at].name);
+}
+
+/* The model has the methods of the structure: otherwise says what differs. */
+INTERLAP_ONCE inline void compare_with_model() {
+    for (size_t at = 0; at < the_structure->method_count; at++) {
+        text model, structure;
+        the_model->methods[at].write_signature(model, true);
+        the_structure->methods[at].write_signature(structure, true);
+        const char *has = model.kept(), *wants = structure.kept();
+        if (same_text(has, wants)) continue;
+        difference_of_model =
+            (text() << "the model has " << has << ", the structure " << wants).kept();
+        return;
+    }
+}
+
+/* Adds the methods of the structure to so many operations of families. */
+INTERLAP_ONCE inline const il_target *describe(il_target &target, il_operation *operations,
+                                               uint32_t count) {
+    find_what_is_said(the_structure);
+    if (the_model != nullptr) {
+        find_what_is_said(the_model);
+        compare_with_model();
+    }
+    for (uint32_t at = 0; at < the_structure->method_count; at++) {
+        const listed_method &method = the_structure->methods[at];
+        text signature;
+        method.write_signature(signature, false);
+        operations[count++] = {IL_METHOD + at, method.said->role, signature.kept()};
+    }
+    target.operation_count = count;
+    target.has_model = the_model != nullptr;
+    if (target.model == nullptr) target.model = the_model != nullptr ? "class" : "self";
+    return &target;
 }
 
 template <class T> INTERLAP_ONCE const il_target *listed_target() {
+    using offered = operations_of<T, true>;
     static const bool watches = watches_exceptions();
     (void)watches;
-    static std::vector<il_operation> operations;
-    static std::list<std::string> signatures;
-    operations.clear();
-    add_operations_of_families<T>(operations);
-    uint32_t op = IL_METHOD;
-    for (const listed_method &method : the_structure->methods) {
-        const said_of_method &said = said_of_methods()[method.name];
-        signatures.push_back(signature_of(method.name, method.types, said));
-        operations.push_back({op++, said.role, signatures.back().c_str()});
-    }
-    const bool has_model = the_model != nullptr;
-    static il_target description = {};
-    description = {
+    static offered operations;
+    static il_target description = {
         IL_ABI_VERSION,
         sizeof(il_target),
         library_option<T>::value,
         version_option<T>::value,
-        model_option<T>::value != nullptr ? model_option<T>::value : has_model ? "class" : "self",
-        operations.data(),
-        static_cast<uint32_t>(operations.size()),
+        model_option<T>::value,
+        operations.list,
+        0,
         thread_max_option<T>::value,
         capacity_option<T>::value,
         block_size_option<T>::value,
-        has_model,
+        0,
         create_listed,
         destroy_listed,
         enter_listed,
         leave_listed,
         call_listed,
     };
-    return &description;
+    if constexpr (offered::count() > 0) call_of_family = call_offered<T>;
+    return describe(description, operations.list, offered::count());
 }
 
 } // namespace detail
@@ -252,10 +266,12 @@ inline uint32_t choose(uint32_t count) {
 #undef INTERLAP_OPERATIONS
 #define INTERLAP_LISTED(Class, name) interlap::detail::listed<Class, &Class::name>(#name),
 #define INTERLAP_OPERATIONS(Class, ...)                                                            \
-    template <class interlap_class>                                                                \
-    INTERLAP_ONCE static const interlap::detail::listed_class *interlap_listed() {                 \
-        return interlap::detail::class_of<interlap_class>(                                         \
-            {INTERLAP_EACH(INTERLAP_LISTED, interlap_class, __VA_ARGS__)});                        \
+    template <class interlap_class> const interlap::detail::listed_class *interlap_listed() {      \
+        static interlap::detail::listed_method methods[] = {                                       \
+            INTERLAP_EACH(INTERLAP_LISTED, interlap_class, __VA_ARGS__)};                          \
+        static constexpr auto of = interlap::detail::class_of<interlap_class>(                     \
+            methods, sizeof(methods) / sizeof(methods[0]));                                        \
+        return &of;                                                                                \
     }                                                                                              \
     extern "C" __attribute__((visibility("default"))) const il_target *interlap_target(void) {     \
         interlap::detail::the_structure = interlap_listed<Class>();                                \

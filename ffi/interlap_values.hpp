@@ -6,58 +6,28 @@
 #ifndef INTERLAP_VALUES_HPP
 #define INTERLAP_VALUES_HPP
 
-#include <algorithm>
-#include <cstdint>
-#include <cstdlib>
-#include <new>
+#include "interlap_own.hpp"
+
 #include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
-#include <utility>
 #include <variant>
 #include <vector>
-
-/* Memory that is none of the target's, where interlap runs it. */
-extern "C" __attribute__((weak)) void *il_own_allocate(size_t size);
-extern "C" __attribute__((weak)) void il_own_release(void *block);
 
 namespace interlap {
 namespace detail {
 
-/* So that a block which the target has freed is not used again for an answer. */
-template <class T> struct own_memory {
-    using value_type = T;
-    own_memory() = default;
-    template <class U> own_memory(const own_memory<U> &) {}
-    T *allocate(size_t count) {
-        const size_t size = count * sizeof(T);
-        void *block = il_own_allocate != nullptr ? il_own_allocate(size) : std::malloc(size);
-        if (block == nullptr) throw std::bad_alloc();
-        return static_cast<T *>(block);
-    }
-    void deallocate(T *block, size_t) {
-        if (il_own_release != nullptr)
-            il_own_release(block);
-        else
-            std::free(block);
-    }
-    template <class U> bool operator==(const own_memory<U> &) const { return true; }
-    template <class U> bool operator!=(const own_memory<U> &) const { return false; }
-};
-template <class T> using own_vector = std::vector<T, own_memory<T>>;
-
-/* How a type is written into words, and read from them: `text()` is its name in signatures. */
+/* How a type is written into words, and read from them: `name` is its name in signatures. */
 template <class T, class = void> struct value_of {
     static constexpr bool known = false;
 };
+template <class... T> constexpr const type_name *names_of[] = {&value_of<T>::name..., nullptr};
 
 /* The members of a struct, which INTERLAP_STRUCT lists. */
 template <class T> struct members_of {
     static constexpr bool listed = false;
 };
-
-using words = own_vector<int64_t>;
 
 template <class T> constexpr bool is_number = std::is_integral_v<T> || std::is_enum_v<T>;
 template <class T, class = void> struct underlying { using type = T; };
@@ -67,26 +37,29 @@ template <class T> struct underlying<T, std::enable_if_t<std::is_enum_v<T>>> {
 
 template <class T> struct value_of<T, std::enable_if_t<is_number<T>>> {
     static constexpr bool known = true;
-    static std::string text() {
-        if (std::is_same_v<T, bool>) return "bool";
-        using number = typename underlying<T>::type;
-        return std::is_unsigned_v<number> && sizeof(T) == 8 ? "uint" : "int";
-    }
+    static constexpr bool is_unsigned = std::is_unsigned_v<typename underlying<T>::type>;
+    static constexpr type_name name = {std::is_same_v<T, bool>       ? "bool"
+                                       : is_unsigned && sizeof(T) == 8 ? "uint"
+                                                                     : "int",
+                                       nullptr, nullptr};
     static void put(const T &value, words &to) { to.push_back(static_cast<int64_t>(value)); }
     static T take(const int64_t *&from) { return static_cast<T>(*from++); }
 };
 
+INTERLAP_OWN inline void put_bytes(const char *bytes, size_t size, words &to) {
+    to.push_back(static_cast<int64_t>(size));
+    for (size_t at = 0; at < size; at += 8) {
+        uint64_t word = 0;
+        for (size_t byte = 0; byte < 8 && at + byte < size; byte++)
+            word |= uint64_t(static_cast<unsigned char>(bytes[at + byte])) << (8 * byte);
+        to.push_back(static_cast<int64_t>(word));
+    }
+}
 template <> struct value_of<std::string> {
     static constexpr bool known = true;
-    static std::string text() { return "string"; }
+    static constexpr type_name name = {"string", nullptr, nullptr};
     static void put(const std::string &value, words &to) {
-        to.push_back(static_cast<int64_t>(value.size()));
-        for (size_t at = 0; at < value.size(); at += 8) {
-            uint64_t word = 0;
-            for (size_t byte = 0; byte < 8 && at + byte < value.size(); byte++)
-                word |= uint64_t(static_cast<unsigned char>(value[at + byte])) << (8 * byte);
-            to.push_back(static_cast<int64_t>(word));
-        }
+        put_bytes(value.data(), value.size(), to);
     }
     static std::string take(const int64_t *&from) {
         std::string value(static_cast<size_t>(*from++), '\0');
@@ -99,7 +72,7 @@ template <> struct value_of<std::string> {
 
 template <class T> struct value_of<std::optional<T>> {
     static constexpr bool known = value_of<T>::known;
-    static std::string text() { return "optional<" + value_of<T>::text() + ">"; }
+    static constexpr type_name name = {"optional", names_of<T>, nullptr};
     static void put(const std::optional<T> &value, words &to) {
         to.push_back(value.has_value());
         if (value) value_of<T>::put(*value, to);
@@ -110,15 +83,9 @@ template <class T> struct value_of<std::optional<T>> {
     }
 };
 
-template <class... T> std::string texts_of() {
-    std::string all;
-    ((all += all.empty() ? value_of<T>::text() : ", " + value_of<T>::text()), ...);
-    return all;
-}
-
 template <class... T> struct value_of<std::variant<T...>> {
     static constexpr bool known = (value_of<T>::known && ...);
-    static std::string text() { return "variant<" + texts_of<T...>() + ">"; }
+    static constexpr type_name name = {"variant", names_of<T...>, nullptr};
     static void put(const std::variant<T...> &value, words &to) {
         to.push_back(static_cast<int64_t>(value.index()));
         std::visit([&](const auto &of) { value_of<std::decay_t<decltype(of)>>::put(of, to); },
@@ -133,26 +100,19 @@ template <class... T> struct value_of<std::variant<T...>> {
 };
 
 /* What std::get takes apart: pairs, tuples, arrays. */
-template <class T> struct value_of<T, std::void_t<decltype(std::tuple_size<T>::value)>> {
-    using all = std::make_index_sequence<std::tuple_size<T>::value>;
-    template <size_t at> using part = value_of<std::decay_t<std::tuple_element_t<at, T>>>;
-    template <size_t... at> static constexpr bool are_known(std::index_sequence<at...>) {
-        return (part<at>::known && ...);
+template <class T, class Places> struct value_of_parts;
+template <class T, size_t... at> struct value_of_parts<T, std::index_sequence<at...>> {
+    template <size_t n> using type = std::decay_t<std::tuple_element_t<n, T>>;
+    static constexpr bool known = (value_of<type<at>>::known && ...);
+    static constexpr type_name name = {"tuple", names_of<type<at>...>, nullptr};
+    static void put(const T &value, words &to) {
+        (value_of<type<at>>::put(std::get<at>(value), to), ...);
     }
-    static constexpr bool known = are_known(all{});
-    template <size_t... at> static std::string text(std::index_sequence<at...>) {
-        return "tuple<" + texts_of<std::decay_t<std::tuple_element_t<at, T>>...>() + ">";
-    }
-    static std::string text() { return text(all{}); }
-    template <size_t... at> static void put(const T &v, words &to, std::index_sequence<at...>) {
-        (part<at>::put(std::get<at>(v), to), ...);
-    }
-    static void put(const T &value, words &to) { put(value, to, all{}); }
-    template <size_t... at> static T take(const int64_t *&from, std::index_sequence<at...>) {
-        return T{part<at>::take(from)...};
-    }
-    static T take(const int64_t *&from) { return take(from, all{}); }
+    static T take(const int64_t *&from) { return T{value_of<type<at>>::take(from)...}; }
 };
+template <class T>
+struct value_of<T, std::void_t<decltype(std::tuple_size<T>::value)>>
+    : value_of_parts<T, std::make_index_sequence<std::tuple_size<T>::value>> {};
 
 /* Containers. */
 template <class T, class = void> struct is_list : std::false_type {};
@@ -164,6 +124,32 @@ template <class T> struct has_keys<T, std::void_t<typename T::key_type>> : std::
 template <class T, class = void> struct has_mapped : std::false_type {};
 template <class T> struct has_mapped<T, std::void_t<typename T::mapped_type>> : std::true_type {};
 
+/* An element of a container, as words. */
+struct element_words {
+    const int64_t *at, *end;
+    bool operator<(const element_words &other) const {
+        const int64_t *a = at, *b = other.at;
+        while (a != end && b != other.end && *a == *b) a++, b++;
+        return b != other.end && (a == end || *a < *b);
+    }
+};
+/* Writes elements, which end so far behind the first word of all, in the order of their words. */
+INTERLAP_OWN inline void put_in_order(const words &all, const own_list<size_t> &ends, words &to) {
+    own_list<element_words> elements;
+    const int64_t *from = all.begin();
+    for (size_t end : ends) {
+        elements.push_back({from, all.begin() + end});
+        from = all.begin() + end;
+    }
+    element_words *const by = elements.begin();
+    for (size_t gap = elements.size() / 2; gap > 0; gap /= 2)
+        for (size_t next = gap; next < elements.size(); next++)
+            for (size_t at = next; at >= gap && by[at] < by[at - gap]; at -= gap)
+                std::swap(by[at], by[at - gap]);
+    for (const element_words &one : elements)
+        to.append(one.at, static_cast<size_t>(one.end - one.at));
+}
+
 template <class T> struct value_of<T, std::enable_if_t<is_list<T>::value || has_keys<T>::value>> {
     /* Of a map without the const of its keys. */
     template <class E> struct plain { using type = E; };
@@ -172,23 +158,27 @@ template <class T> struct value_of<T, std::enable_if_t<is_list<T>::value || has_
     };
     using element = typename plain<typename T::value_type>::type;
     static constexpr bool known = value_of<element>::known;
-
-    static std::string text() {
+    static constexpr type_name name_of_this() {
         if constexpr (has_mapped<T>::value)
-            return "map<" + texts_of<typename T::key_type, typename T::mapped_type>() + ">";
+            return {"map", names_of<typename T::key_type, typename T::mapped_type>, nullptr};
         else
-            return (has_keys<T>::value ? "set<" : "list<") + value_of<element>::text() + ">";
+            return {has_keys<T>::value ? "set" : "list", names_of<element>, nullptr};
     }
+    static constexpr type_name name = name_of_this();
+
     /* Elements of sets and maps in the order of their words, whatever order they are kept in. */
     static void put(const T &value, words &to) {
-        own_vector<words> elements;
+        words all;
+        own_list<size_t> ends;
         for (const auto &one : value) {
-            elements.emplace_back();
-            value_of<element>::put(element(one), elements.back());
+            value_of<element>::put(element(one), all);
+            ends.push_back(all.size());
         }
-        if (has_keys<T>::value) std::sort(elements.begin(), elements.end());
-        to.push_back(static_cast<int64_t>(elements.size()));
-        for (const words &one : elements) to.insert(to.end(), one.begin(), one.end());
+        to.push_back(static_cast<int64_t>(ends.size()));
+        if constexpr (has_keys<T>::value)
+            put_in_order(all, ends, to);
+        else
+            to.append(all.data(), all.size());
     }
     static T take(const int64_t *&from) {
         T value;
@@ -202,41 +192,25 @@ template <class T> struct value_of<T, std::enable_if_t<is_list<T>::value || has_
     }
 };
 
+/* The types of members. */
+template <class None, class... M> struct types_of {
+    static constexpr bool known = (value_of<std::decay_t<M>>::known && ...);
+    static constexpr auto &names = names_of<std::decay_t<M>...>;
+};
 template <class T> struct value_of<T, std::enable_if_t<members_of<T>::listed>> {
-    using tied = decltype(members_of<T>::tie(std::declval<T &>()));
-    using all = std::make_index_sequence<std::tuple_size<tied>::value>;
-    template <size_t at> using part = value_of<std::decay_t<std::tuple_element_t<at, tied>>>;
-    template <size_t... at> static constexpr bool are_known(std::index_sequence<at...>) {
-        return (part<at>::known && ...);
-    }
-    static constexpr bool known = are_known(all{});
-    template <size_t... at> static std::string text(std::index_sequence<at...>) {
-        std::string members, names = members_of<T>::names();
-        size_t from = 0;
-        auto name = [&] {
-            size_t end = std::min(names.find(',', from), names.size());
-            std::string one = names.substr(from, end - from);
-            one.erase(std::remove(one.begin(), one.end(), ' '), one.end());
-            from = end + 1;
-            return one;
-        };
-        ((members += (at > 0 ? ", " : "") + name() + ": " + part<at>::text()), ...);
-        return "record<" + members + ">";
-    }
-    static std::string text() { return text(all{}); }
-    template <size_t... at> static void put(T &v, words &to, std::index_sequence<at...>) {
-        tied members = members_of<T>::tie(v);
-        (part<at>::put(std::get<at>(members), to), ...);
-    }
-    static void put(const T &value, words &to) { put(const_cast<T &>(value), to, all{}); }
-    template <size_t... at>
-    static void take(T &v, const int64_t *&from, std::index_sequence<at...>) {
-        tied members = members_of<T>::tie(v);
-        ((std::get<at>(members) = part<at>::take(from)), ...);
+    using members = members_of<T>;
+    static constexpr bool known = members::types::known;
+    static constexpr type_name name = {"record", members::types::names, members::names};
+    static void put(const T &value, words &to) {
+        members::each(value, [&](const auto &member) {
+            value_of<std::decay_t<decltype(member)>>::put(member, to);
+        });
     }
     static T take(const int64_t *&from) {
         T value{};
-        take(value, from, all{});
+        members::each(value, [&](auto &member) {
+            member = value_of<std::decay_t<decltype(member)>>::take(from);
+        });
         return value;
     }
 };
@@ -290,14 +264,16 @@ template <class T> struct value_of<T, std::enable_if_t<members_of<T>::listed>> {
     INTERLAP_JOINED(INTERLAP_EACH_, INTERLAP_COUNT(__VA_ARGS__))(f, c, __VA_ARGS__)
 
 /* A struct as an argument or a result: INTERLAP_STRUCT(Point, x, y), outside of any namespace. */
-#define INTERLAP_MEMBER(of, member) std::tie(of.member),
+#define INTERLAP_MEMBER(of, member) each_one(of.member);
+#define INTERLAP_MEMBER_TYPE(Type, member) , decltype(Type::member)
 #define INTERLAP_STRUCT(Type, ...)                                                                 \
     template <> struct interlap::detail::members_of<Type> {                                        \
         static constexpr bool listed = true;                                                       \
-        static auto tie(Type &of) {                                                                \
-            return std::tuple_cat(INTERLAP_EACH(INTERLAP_MEMBER, of, __VA_ARGS__) std::tuple<>()); \
+        using types = types_of<void INTERLAP_EACH(INTERLAP_MEMBER_TYPE, Type, __VA_ARGS__)>;       \
+        static constexpr const char *names = #__VA_ARGS__;                                         \
+        template <class Of, class F> static void each(Of &of, F each_one) {                        \
+            INTERLAP_EACH(INTERLAP_MEMBER, of, __VA_ARGS__)                                        \
         }                                                                                          \
-        static const char *names() { return #__VA_ARGS__; }                                        \
     };
 
 #endif

@@ -9,13 +9,14 @@ use super::file_state::FileState;
 use super::head::Head;
 
 /// The headers that adapters include, in `ffi/`.
-pub const HEADERS: [&str; 8] = [
+pub const HEADERS: [&str; 9] = [
     "interlap.h",
     "interlap.hpp",
     "interlap_c.h",
     "interlap_families.hpp",
     "interlap_methods.hpp",
     "interlap_operations.hpp",
+    "interlap_own.hpp",
     "interlap_signatures.hpp",
     "interlap_values.hpp",
 ];
