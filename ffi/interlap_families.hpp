@@ -316,46 +316,28 @@ template <class T, bool by_list = false> struct offer {
                                      adds<enqueue_bulk_method, 0>::offered ||
                                      takes_up_to<dequeue_bulk_method, 1>::offered;
 
-    static constexpr bool offers(uint32_t op) {
+    /* An operation: whether it is offered, whether the method then answers as one, its name. */
+    struct operation {
+        bool offered, suits;
+        const char *name;
+    };
+    static constexpr operation of(uint32_t op) {
         switch (op) {
 #define INTERLAP_ROW(op, where, method, kind, no, numbers)                                         \
-    case op: return where && kind<method, numbers>::offered;
+    case op:                                                                                       \
+        return {where && kind<method, numbers>::offered, kind<method, numbers>::suits, method::text};
             INTERLAP_FAMILIES(INTERLAP_ROW)
 #undef INTERLAP_ROW
         case IL_KV_GET:
-        case IL_KV_PUT: return is_kv;
-        case IL_KV_APPEND: return is_kv && has<append_method, T, text, text>;
-        default: return false;
+            return {is_kv, std::is_same_v<result_of<get_method, T, text>, std::string>, "get"};
+        case IL_KV_PUT: return {is_kv, is_yes<result_of<put_method, T, text, text>>, "put"};
+        case IL_KV_APPEND:
+            return {is_kv && has<append_method, T, text, text>,
+                    is_yes<result_of<append_method, T, text, text>>, "append"};
+        default: return {};
         }
     }
-
-    /* The name of the method that does an operation. */
-    static constexpr const char *name(uint32_t op) {
-        switch (op) {
-#define INTERLAP_ROW(op, where, method, kind, no, numbers)                                         \
-    case op: return method::text;
-            INTERLAP_FAMILIES(INTERLAP_ROW)
-#undef INTERLAP_ROW
-        case IL_KV_GET: return get_method::text;
-        case IL_KV_PUT: return put_method::text;
-        case IL_KV_APPEND: return append_method::text;
-        default: return nullptr;
-        }
-    }
-
-    /* Whether the method of an operation that is offered answers as one. */
-    static constexpr bool suits(uint32_t op) {
-        switch (op) {
-#define INTERLAP_ROW(op, where, method, kind, no, numbers)                                         \
-    case op: return kind<method, numbers>::suits;
-            INTERLAP_FAMILIES(INTERLAP_ROW)
-#undef INTERLAP_ROW
-        case IL_KV_GET: return std::is_same_v<result_of<get_method, T, text>, std::string>;
-        case IL_KV_PUT: return is_yes<result_of<put_method, T, text, text>>;
-        case IL_KV_APPEND: return is_yes<result_of<append_method, T, text, text>>;
-        default: return false;
-        }
-    }
+    static constexpr bool offers(uint32_t op) { return of(op).offered; }
 
     /* Strings are made before the timebox opens and taken apart after it has closed. */
     static void kv_get(il_call *c, T &t, local &l) {
@@ -383,7 +365,9 @@ template <class T, bool by_list = false> struct offer {
     }
 
     /* What is not offered is not compiled; nor, of listed methods, what answers otherwise. */
-    static constexpr bool runs(uint32_t op) { return offers(op) && (!by_list || suits(op)); }
+    static constexpr bool runs(uint32_t op) {
+        return of(op).offered && (!by_list || of(op).suits);
+    }
 
     static void run(il_call *c, T &t, local &l) {
 #define INTERLAP_CASE(op, ...)                                                                     \
@@ -461,7 +445,7 @@ template <class T, bool by_list = false> struct operations_of {
         uint32_t n = 0;
         for (uint32_t op = 0; op < op_end; op++)
             if (offers::runs(op))
-                list[n++] = il_operation{op, role_of<T>(op), by_list ? offers::name(op) : nullptr};
+                list[n++] = il_operation{op, role_of<T>(op), by_list ? offers::of(op).name : nullptr};
     }
 };
 
