@@ -1,4 +1,5 @@
 // A queue behind a lock, also of many values at once.
+#include <algorithm>
 #include <deque>
 #include <interlap_operations.hpp>
 #include <mutex>
