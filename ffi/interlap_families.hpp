@@ -325,7 +325,8 @@ template <class T, bool by_list = false> struct offer {
         switch (op) {
 #define INTERLAP_ROW(op, where, method, kind, no, numbers)                                         \
     case op:                                                                                       \
-        return {where && kind<method, numbers>::offered, kind<method, numbers>::suits, method::text};
+        return {where && kind<method, numbers>::offered, kind<method, numbers>::suits,             \
+                method::text};
             INTERLAP_FAMILIES(INTERLAP_ROW)
 #undef INTERLAP_ROW
         case IL_KV_GET:
@@ -445,7 +446,7 @@ template <class T, bool by_list = false> struct operations_of {
         uint32_t n = 0;
         for (uint32_t op = 0; op < op_end; op++)
             if (offers::runs(op))
-                list[n++] = il_operation{op, role_of<T>(op), by_list ? offers::of(op).name : nullptr};
+                list[n++] = {op, role_of<T>(op), by_list ? offers::of(op).name : nullptr};
     }
 };
 

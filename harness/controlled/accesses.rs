@@ -5,11 +5,14 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::controlled::core::access::{AccessEvent, Class, Effect, Listener, Made, Whose};
+use crate::controlled::core::access::{
+    AccessEvent, Class, Effect, Listener, Made, Synchronizes, Whose,
+};
 use crate::controlled::core::engine;
 use crate::controlled::core::points::Points;
 use crate::controlled::core::shared::SHARED;
 use crate::controlled::state::heap::HeapChecks;
+use crate::controlled::state::races::Races;
 use crate::controlled::state::store_buffers::StoreBuffers;
 use crate::controlled::watch::coverage::Coverage;
 use crate::controlled::watch::trail::Trail;
@@ -32,6 +35,12 @@ macro_rules! listeners {
         #[inline(always)]
         pub fn made(event: &AccessEvent, made: Made) {
             $(<$listener>::made(event, made);)*
+        }
+
+        /// The running thread synchronises with others through an object.
+        #[inline(always)]
+        pub fn synchronizes(how: Synchronizes, object: usize) {
+            $(<$listener>::synchronizes(engine::current(), how, object);)*
         }
 
         /// Stores that listeners hold back reach memory now.
@@ -62,6 +71,8 @@ listeners! {
     Points,
     HeapChecks,
     Coverage,
+    // After the checks of the heap, which say more of a block that is freed.
+    Races,
     // Last, because it reads memory after the effects of the others.
     Trail,
 }

@@ -74,6 +74,17 @@ pub enum PlainPoints {
     None,
 }
 
+/// In which rounds data races are looked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Races {
+    #[default]
+    Off,
+    /// In one of 32, drawn from the seed: there, plain accesses are reported, too.
+    Some,
+    All,
+}
+
 /// The order in which other threads see a thread's stores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
@@ -102,6 +113,8 @@ pub struct Control {
     /// Sequential consistency in plans that were stored before there was a choice.
     #[serde(default)]
     pub memory_model: MemoryModel,
+    #[serde(default)]
+    pub races: Races,
     /// Steps of a round after which it counts as a livelock.
     pub steps_max: u64,
     /// Rounds report their schedule as a list of switches, which can be used as a policy.
@@ -322,6 +335,7 @@ impl Plan {
                 heap: Heap::Some,
                 plain_points: PlainPoints::Some,
                 memory_model: MemoryModel::Some,
+                races: Races::Off,
                 steps_max: 100_000,
                 records: false,
                 trail: false,
@@ -426,6 +440,9 @@ impl fmt::Display for Plan {
         }
         if self.control.plain_points != default.control.plain_points {
             write!(f, " --plain-points={}", value_name(&self.control.plain_points))?;
+        }
+        if self.control.races != default.control.races {
+            write!(f, " --races={}", value_name(&self.control.races))?;
         }
         if !self.pin {
             write!(f, " --no-pin")?;

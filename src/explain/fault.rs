@@ -45,7 +45,9 @@ pub(super) fn row(failure: &Failure, step: u64) -> Option<Row> {
     }
     let first = places.first();
     let at = first.and_then(|first| match first.deed {
-        Deed::AccessedFreed { .. } | Deed::FreedAgain { .. } => first.memory.clone(),
+        Deed::AccessedFreed { .. } | Deed::FreedAgain { .. } | Deed::Raced { .. } => {
+            first.memory.clone()
+        }
         _ => None,
     });
     let place = first.and_then(|first| first.line.clone());

@@ -292,7 +292,10 @@ fn wrong_use(failure: &Failure) -> &'static str {
             DetectedKind::DoubleFree => "double-free",
             DetectedKind::BadFree => "bad-free",
             DetectedKind::OutOfBounds => "out-of-bounds",
-            DetectedKind::Deadlock | DetectedKind::Livelock | DetectedKind::Hang => "",
+            DetectedKind::Deadlock
+            | DetectedKind::Livelock
+            | DetectedKind::Hang
+            | DetectedKind::DataRace => "",
         },
         _ => "",
     }

@@ -84,7 +84,10 @@ pub fn sanitizer_error(kind: DetectedKind) -> Option<&'static str> {
         DetectedKind::DoubleFree => Some("attempting double-free"),
         DetectedKind::BadFree => Some("attempting free on address which was not malloc()-ed"),
         DetectedKind::OutOfBounds => Some("buffer-overflow"),
-        DetectedKind::Deadlock | DetectedKind::Livelock | DetectedKind::Hang => None,
+        DetectedKind::Deadlock
+        | DetectedKind::Livelock
+        | DetectedKind::Hang
+        | DetectedKind::DataRace => None,
     }
 }
 

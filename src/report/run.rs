@@ -14,7 +14,7 @@ use crate::campaign::ledger::Ledger;
 use crate::campaign::triage::same_bug;
 use crate::core::measured::time;
 use crate::core::outcome::Outcome;
-use crate::core::plan::{MemoryModel, PlainPoints, Plan, quoted};
+use crate::core::plan::{MemoryModel, PlainPoints, Plan, Races, quoted};
 use crate::finding::known::{self, IssueCount};
 use crate::finding::{Finding, Stored};
 use crate::fuzz::exercise::Gap;
@@ -135,6 +135,11 @@ fn nothing_found(summary: &Summary, plan: &Plan) -> String {
         PlainPoints::None => "; what takes a switch between plain ones needs --plain-points",
         _ => "",
     };
+    let races = match control.races {
+        Races::Off => "",
+        _ if summary.hello.unhooked.is_empty() => "; data races were looked for",
+        _ => "; data races were not looked for, as code without hooks may order accesses unseen",
+    };
     let itself = match summary.model.kind {
         Kind::Itself => {
             " By model self is right what the structure also does one call at a time, or in a call \
@@ -144,7 +149,7 @@ fn nothing_found(summary: &Summary, plan: &Plan) -> String {
     };
     format!(
         "{NOTHING_FOUND}. (Threads were switched between {points}, and {stores}; \
-         {is_missing}{plain}.{itself})"
+         {is_missing}{plain}{races}.{itself})"
     )
 }
 

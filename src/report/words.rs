@@ -162,6 +162,9 @@ fn detected(kind: DetectedKind, who: &str, steps: u64) -> String {
         DetectedKind::OutOfBounds => {
             format!("{who} accessed memory outside of every allocated block")
         }
+        DetectedKind::DataRace => {
+            format!("Data race: nothing orders an access by {who} and one before it")
+        }
     }
 }
 
@@ -209,6 +212,11 @@ fn deed(place: &FaultPlace, kind: FaultKind) -> String {
         }
         Deed::AccessedBetween { writes } => {
             format!("{who} {} memory between two blocks of the heap", verb(writes))
+        }
+        Deed::Raced { writes, is_atomic, address, size } => {
+            let how = if is_atomic { " atomically" } else { "" };
+            let bytes = if size == 1 { "byte" } else { "bytes" };
+            format!("{who}{how} {} {size} {bytes} at {}", verb(writes), at(address))
         }
         Deed::HadFreed { .. } if kind == FaultKind::Detected(DetectedKind::DoubleFree) => {
             format!("{who} had freed it")
@@ -370,6 +378,7 @@ fn faults(kind: DetectedKind, at: Option<&Memory>) -> String {
         DetectedKind::DoubleFree => format!("frees {at}, which was freed before"),
         DetectedKind::BadFree => "frees what is no block".to_string(),
         DetectedKind::OutOfBounds => "accesses memory outside of every block".to_string(),
+        DetectedKind::DataRace => format!("accesses {at}, which nothing orders after another"),
         DetectedKind::Hang => "computes without an end".to_string(),
         DetectedKind::Deadlock => "waits for ever".to_string(),
         DetectedKind::Livelock => "goes on without an end".to_string(),

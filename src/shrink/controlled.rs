@@ -19,7 +19,7 @@ use super::recombine::Recombiner;
 use super::search::{Search, Shown};
 use super::short_rounds::ShortRounds;
 use super::{Smallest, context_bounding, minimize_preemptions};
-use crate::core::plan::{Control, Engine, Heap, MemoryModel, PlainPoints, Plan};
+use crate::core::plan::{Control, Engine, Heap, MemoryModel, PlainPoints, Plan, Races};
 use crate::core::scenario;
 use crate::finding::{Finding, Size, Stored};
 
@@ -326,6 +326,10 @@ fn with_its_draws(search: &Search, mut shown: Shown) -> Result<Shown> {
     if shown.plan.control.plain_points == PlainPoints::Some {
         let points = [PlainPoints::None, PlainPoints::All];
         shown = with_one_of(search, shown, &points, |c, points| c.plain_points = points)?;
+    }
+    if shown.plan.control.races == Races::Some {
+        let races = [Races::Off, Races::All];
+        shown = with_one_of(search, shown, &races, |c, races| c.races = races)?;
     }
     use MemoryModel::{Sc, Some, Tso, TsoLate};
     let models: &[MemoryModel] = match shown.plan.control.memory_model {

@@ -305,6 +305,13 @@ pub enum Deed {
     AccessedBetween {
         writes: bool,
     },
+    /// Made one of two accesses that nothing orders. The first of them in a report was made last.
+    Raced {
+        writes: bool,
+        is_atomic: bool,
+        address: u64,
+        size: u64,
+    },
     /// Before the fault, freed the block at fault.
     HadFreed {
         block: u64,
@@ -351,6 +358,7 @@ impl Deed {
         match self {
             Deed::AccessedFreed { address, .. } => Some(address),
             Deed::FreedAgain { block } => Some(block),
+            Deed::Raced { address, .. } => Some(address),
             Deed::Waits(wait) if !matches!(wait.on, Awaited::Join | Awaited::Signal) => {
                 Some(wait.address)
             }
@@ -386,6 +394,8 @@ pub enum DetectedKind {
     BadFree,
     /// An access outside of all blocks.
     OutOfBounds,
+    /// Two accesses that nothing orders.
+    DataRace,
 }
 
 impl DetectedKind {
@@ -399,6 +409,7 @@ impl DetectedKind {
             DetectedKind::DoubleFree => "double free",
             DetectedKind::BadFree => "bad free",
             DetectedKind::OutOfBounds => "out of bounds",
+            DetectedKind::DataRace => "data race",
         }
     }
 }

@@ -37,6 +37,7 @@ mod overview;
 mod pace;
 mod prebuilt;
 mod questions;
+mod races;
 mod regressions;
 mod rr;
 mod scenarios;

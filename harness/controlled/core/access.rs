@@ -105,6 +105,10 @@ pub trait Listener {
     #[inline(always)]
     fn made(_event: &AccessEvent, _made: Made) {}
 
+    /// The thread synchronises with others through an object, which its address or a key names.
+    #[inline(always)]
+    fn synchronizes(_thread: usize, _how: Synchronizes, _object: usize) {}
+
     /// Whether stores of the running thread are held back from memory.
     #[inline(always)]
     fn holds_back() -> bool {
@@ -130,6 +134,20 @@ pub trait Listener {
     fn wants_made() -> bool {
         false
     }
+}
+
+/// What happens before what, where that is not by atomic accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Synchronizes {
+    /// What others released is before what the thread does next.
+    Acquires,
+    Releases,
+    /// All that others did so far is before: what it reads may come from any of them.
+    AcquiresAll,
+    /// As a releasing store of the byte at the object's address.
+    Stores,
+    /// All so far is before what the thread of that number does.
+    Starts,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

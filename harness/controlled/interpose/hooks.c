@@ -157,8 +157,7 @@ static inline int some_wait(void) {
 #define EXCHANGE_IF(B, T, STRENGTH)                                                                \
     EXPORT int __tsan_atomic##B##_compare_exchange_##STRENGTH(volatile T *p, T *expected, T value, \
                                                               int order, int fail_order) {         \
-        (void)fail_order;                                                                          \
-        return exchange_if_##B(p, expected, value, order, CALLER);                                 \
+        return exchange_if_##B(p, expected, value, order, fail_order, CALLER);                     \
     }
 #define ATOMIC(B, T)                                                                               \
     static SLOW T load_##B(const volatile T *p, int order, uintptr_t caller) {                     \
@@ -192,19 +191,20 @@ static inline int some_wait(void) {
     RMW(B, T, fetch_xor, old ^ value)                                                              \
     RMW(B, T, fetch_nand, ~(old & value))                                                          \
     static SLOW int reported_exchange_if_##B(volatile T *p, T *expected, T value, int order,       \
-                                             uintptr_t caller) {                                   \
+                                             int fail_order, uintptr_t caller) {                   \
         report(p, sizeof(T), UPDATE, order, caller);                                               \
         T before = *expected;                                                                      \
         int done = __atomic_compare_exchange_n(p, expected, value, 0, __ATOMIC_SEQ_CST,            \
                                                __ATOMIC_SEQ_CST);                                  \
         if (done && before != value) il_shared.changed = 1;                                        \
+        if (!done) order = fail_order;                                                             \
         MADE(done ? SWAP : FAILED_SWAP, p, *expected, done ? value : before);                      \
         return done;                                                                               \
     }                                                                                              \
     static inline int exchange_if_##B(volatile T *p, T *expected, T value, int order,              \
-                                      uintptr_t caller) {                                          \
+                                      int fail_order, uintptr_t caller) {                          \
         if (!__builtin_expect(passes(p, sizeof(T), caller), 1)) {                                  \
-            return reported_exchange_if_##B(p, expected, value, order, caller);                    \
+            return reported_exchange_if_##B(p, expected, value, order, fail_order, caller);        \
         }                                                                                          \
         T seen = *p;                                                                               \
         if (seen != *expected) {                                                                   \
@@ -219,8 +219,7 @@ static inline int some_wait(void) {
     EXCHANGE_IF(B, T, weak)                                                                        \
     EXPORT T __tsan_atomic##B##_compare_exchange_val(volatile T *p, T expected, T value,           \
                                                      int order, int fail_order) {                  \
-        (void)fail_order;                                                                          \
-        exchange_if_##B(p, &expected, value, order, CALLER);                                       \
+        exchange_if_##B(p, &expected, value, order, fail_order, CALLER);                           \
         return expected;                                                                           \
     }
 ATOMIC(8, uint8_t)
@@ -273,37 +272,32 @@ EXPORT void __tsan_atomic128_store(volatile uint128 *p, uint128 value, int order
     __tsan_atomic128_exchange(p, value, order);
 }
 static inline uint128 exchange16_counted(volatile uint128 *p, uint128 expected, uint128 value,
-                                         int order, uintptr_t caller) {
+                                         int order, int fail_order, uintptr_t caller) {
+    report(p, 16, UPDATE, order, caller);
     uint128 seen = exchange16(p, expected, value);
     if (seen == expected && expected != value) il_shared.changed = 1;
     if (UNLIKELY(il_shared.wants_made)) {
         int done = seen == expected;
-        il_made(done ? SWAP : FAILED_SWAP, (uintptr_t)p, 16, (uint32_t)order, (uint64_t)seen,
-                (uint64_t)(done ? value : expected), caller);
+        il_made(done ? SWAP : FAILED_SWAP, (uintptr_t)p, 16, (uint32_t)(done ? order : fail_order),
+                (uint64_t)seen, (uint64_t)(done ? value : expected), caller);
     }
     return seen;
 }
 EXPORT int __tsan_atomic128_compare_exchange_strong(volatile uint128 *p, uint128 *expected,
                                                     uint128 value, int order, int fail_order) {
-    (void)fail_order;
-    report(p, 16, UPDATE, order, CALLER);
     uint128 wanted = *expected;
-    *expected = exchange16_counted(p, wanted, value, order, CALLER);
+    *expected = exchange16_counted(p, wanted, value, order, fail_order, CALLER);
     return *expected == wanted;
 }
 EXPORT int __tsan_atomic128_compare_exchange_weak(volatile uint128 *p, uint128 *expected,
                                                   uint128 value, int order, int fail_order) {
-    (void)fail_order;
-    report(p, 16, UPDATE, order, CALLER);
     uint128 wanted = *expected;
-    *expected = exchange16_counted(p, wanted, value, order, CALLER);
+    *expected = exchange16_counted(p, wanted, value, order, fail_order, CALLER);
     return *expected == wanted;
 }
 EXPORT uint128 __tsan_atomic128_compare_exchange_val(volatile uint128 *p, uint128 expected,
                                                      uint128 value, int order, int fail_order) {
-    (void)fail_order;
-    report(p, 16, UPDATE, order, CALLER);
-    return exchange16_counted(p, expected, value, order, CALLER);
+    return exchange16_counted(p, expected, value, order, fail_order, CALLER);
 }
 
 EXPORT void __tsan_atomic_thread_fence(int order) {

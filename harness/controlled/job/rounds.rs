@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use interlap::core::plan::{Carrier, Heap, Job, MemoryModel, PlainPoints, Plan};
+use interlap::core::plan::{Carrier, Heap, Job, MemoryModel, PlainPoints, Plan, Races};
 use interlap::core::random::{Random, mix};
 use interlap::model::{Kind, Spec as Model};
 use interlap::schedule::{Policy, RoundSize, Spec};
@@ -22,7 +22,7 @@ use crate::controlled::core::engine::RoundSettings;
 use crate::controlled::core::{current_round, points};
 use crate::controlled::interpose::environment;
 use crate::controlled::state::store_buffers::{self, Delay};
-use crate::controlled::state::{globals_snapshot, growth, heap, leaks};
+use crate::controlled::state::{globals_snapshot, growth, heap, leaks, races};
 use crate::controlled::watch::{coverage, fault_report, libraries, trail, watchdog};
 use crate::library::Target;
 use crate::pipe::Pipe;
@@ -36,6 +36,7 @@ const OF_HEAP: u64 = OF_POLICY + 1;
 const OF_WAKES: u64 = OF_POLICY + 2;
 const OF_PLAIN: u64 = OF_POLICY + 3;
 const OF_MEMORY: u64 = OF_POLICY + 4;
+const OF_RACES: u64 = OF_POLICY + 5;
 
 /// More of these have store buffers than of those after them: where a fence is missing, that shows
 /// soon, and where none is, little time is lost.
@@ -221,6 +222,7 @@ pub fn prepare(job: &Job, shape: &Shape, spec: &Spec) -> RoundSettings {
     trail::begin(control.trail);
     let delay = delay_of(control.memory_model, shape.round, part(OF_MEMORY));
     store_buffers::begin(delay.filter(|_| !shape.sequential && libraries::are_all_instrumented()));
+    races::begin(looks_for_races(control.races, shape, part(OF_RACES)), shape.threads as usize);
     points::set_plain_points(plain_points);
     coverage::begin(part(OF_WAKES));
     accesses::round_begins();
@@ -235,6 +237,17 @@ pub fn prepare(job: &Job, shape: &Shape, spec: &Spec) -> RoundSettings {
         records: control.records,
         time: 0,
     }
+}
+
+/// Whether a round looks for data races. `drawn` is the round's.
+fn looks_for_races(races: Races, shape: &Shape, drawn: u64) -> bool {
+    let is_wanted = match races {
+        Races::All => true,
+        Races::Off => false,
+        Races::Some => Random::new(drawn).one_in(32),
+    };
+    // A model need not be made for threads.
+    is_wanted && !shape.sequential && !store_buffers::are_used()
 }
 
 /// How long stores wait in store buffers in a round, if it has any. `drawn` is the round's.

@@ -2,6 +2,8 @@
 //!
 //! - `heap`: the arena of the target's blocks; checks of accesses to it
 //! - `store_buffers`: store buffers, in the rounds that have them
+//! - `happens_before`: which accesses C++ orders, and which two race
+//! - `races`: looks for data races, in the rounds that do
 //! - `globals_snapshot`: the target's variables, restored for each round
 //! - `memory`: whether two states of it are the same
 //! - `leaks`: blocks that a round lost
@@ -9,7 +11,9 @@
 
 pub mod globals_snapshot;
 pub mod growth;
+mod happens_before;
 pub mod heap;
 pub mod leaks;
 pub mod memory;
+pub mod races;
 pub mod store_buffers;

@@ -99,7 +99,7 @@ pub fn begin(delay: Option<Delay>) {
 
 /// Whether the round has store buffers.
 #[inline(always)]
-fn are_used() -> bool {
+pub fn are_used() -> bool {
     SHARED.buffers.get()
 }
 

@@ -83,6 +83,41 @@ fn before(code: usize) -> Option<u64> {
     (code != 0).then(|| code as u64 - 1)
 }
 
+/// An access to memory, and who makes it.
+#[derive(Clone, Copy, Debug)]
+pub struct Accessed {
+    act: HeapAct,
+    address: usize,
+    size: usize,
+    is_atomic: bool,
+    writes: bool,
+}
+
+impl Accessed {
+    /// What the running thread does now.
+    pub fn now(
+        address: usize,
+        size: usize,
+        (is_atomic, writes): (bool, bool),
+        code: usize,
+    ) -> Accessed {
+        Accessed { act: HeapAct::now(code), address, size, is_atomic, writes }
+    }
+
+    fn deed(&self) -> Deed {
+        let Accessed { address, size, is_atomic, writes, .. } = *self;
+        Deed::Raced { writes, is_atomic, address: address as u64, size: size as u64 }
+    }
+}
+
+/// `first` was made before, and nothing orders them.
+pub fn data_race(first: Accessed, now: Accessed) -> ! {
+    let act = HeapAct::reported(now.act.code);
+    let places =
+        vec![place_now(act, now.deed()), place(first.act.who(), first.deed(), first.act.code)];
+    fault(DetectedKind::DataRace, Some(act.thread.into()), places)
+}
+
 pub fn use_after_free(address: usize, block: usize, freed: HeapAct, write: bool, code: usize) -> ! {
     let now = HeapAct::reported(code);
     let (address, offset) = (address as u64, (address - block) as u64);

@@ -65,6 +65,11 @@ pub fn is_target_code(address: usize) -> bool {
     (TARGET_CODE[0].load(Relaxed)..TARGET_CODE[1].load(Relaxed)).contains(&address)
 }
 
+/// Whether the address lies in the adapter's library.
+pub fn is_of_target(address: usize) -> bool {
+    (TARGET_CODE[0].load(Relaxed)..target_last()).contains(&address)
+}
+
 /// The end of the adapter's library in memory.
 pub fn target_last() -> usize {
     TARGET_LAST.load(Relaxed)

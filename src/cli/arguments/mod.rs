@@ -18,7 +18,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::core::plan::{
     BULK_MAX, CALLS_MAX, Carrier, Clock, Engine, FreshThreads, Heap, MemoryModel, PlainPoints,
-    Shard,
+    Races, Shard,
 };
 use crate::fuzz::engine::EngineChoice;
 use crate::model::program::Program;
@@ -304,6 +304,17 @@ pub struct Control {
         default_missing_value = "all"
     )]
     pub plain_points: PlainPoints,
+    /// Look for data races: in no round, some, or all (also without a value)
+    #[arg(
+        long,
+        value_enum,
+        value_name = "ROUNDS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_value = "off",
+        default_missing_value = "all"
+    )]
+    pub races: Races,
     /// When other threads see an atomic store: at once (sc), when it leaves the store buffer as on
     /// x86 (tso; tso-late: as late as possible), or some rounds each
     #[arg(long, value_enum, value_name = "MODEL", default_value = "some")]

@@ -226,6 +226,7 @@ fn plan(args: &arguments::Fuzz, adapters: &Adapters) -> Result<Plan> {
             heap: args.control.heap,
             plain_points: args.control.plain_points,
             memory_model: args.control.memory_model,
+            races: args.control.races,
             steps_max: args.control.steps,
             records: false,
             trail: false,

@@ -73,7 +73,8 @@ impl FaultKind {
 /// Every name that a fault can have; `exit(1)` stands for each exit status.
 pub fn names() -> Vec<String> {
     use DetectedKind::*;
-    let detected = [Deadlock, Livelock, Hang, UseAfterFree, DoubleFree, BadFree, OutOfBounds];
+    let detected =
+        [Deadlock, Livelock, Hang, UseAfterFree, DoubleFree, BadFree, OutOfBounds, DataRace];
     let kinds = SIGNALS.iter().map(|(signal, _)| FaultKind::Signal(*signal));
     let kinds = kinds.chain(detected.map(FaultKind::Detected));
     kinds

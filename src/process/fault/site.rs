@@ -130,7 +130,9 @@ impl Fault {
             // Only the first thread hangs; the places of the others are arbitrary.
             sites.truncate(1);
         }
-        if matches!(detected, Some(DetectedKind::Deadlock | DetectedKind::Livelock)) {
+        // Which of these comes first is by chance.
+        use DetectedKind::{DataRace, Deadlock, Livelock};
+        if matches!(detected, Some(Deadlock | Livelock | DataRace)) {
             sites.sort_by_key(ToString::to_string);
         }
         sites.dedup();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use libc::{PTHREAD_BARRIER_SERIAL_THREAD, c_int, pthread_barrier_t};
 
-use super::lock_points::{self, before, before_meeting};
+use super::lock_points::{self, acquires, before, before_meeting, releases};
 use super::real;
 use crate::controlled::accesses;
 use crate::controlled::core::access::Effect;
@@ -36,6 +36,7 @@ impl Barrier {
 
     fn wait(&self) -> c_int {
         before_meeting(self.address(), Effect::Write);
+        releases(self.address());
         let own = self.arrived.fetch_add(1, Relaxed) + 1;
         let last = own >= self.admitted.load(Relaxed) + self.count;
         if last {
@@ -46,6 +47,7 @@ impl Barrier {
         while self.admitted.load(Relaxed) < own {
             engine::block(self.address(), Wait::Barrier, None);
         }
+        acquires(self.address());
         self.leave();
         accesses::pause(self.address(), Effect::None);
         if last { PTHREAD_BARRIER_SERIAL_THREAD } else { 0 }

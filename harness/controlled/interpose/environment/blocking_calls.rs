@@ -17,7 +17,7 @@ use super::errno::fails;
 use super::lock_points::before;
 use super::{random, real, time};
 use crate::controlled::accesses;
-use crate::controlled::core::access::{Effect, Whose};
+use crate::controlled::core::access::{Effect, Synchronizes, Whose};
 use crate::controlled::core::engine::{self, Wait};
 
 /// Sleeps between attempts of a call without a timeout.
@@ -33,6 +33,7 @@ fn retry(deadline: Option<u64>, what: &str, mut attempt: impl FnMut() -> c_int) 
         let answer = attempt();
         let now = engine::now();
         if answer != 0 || deadline.is_some_and(|deadline| deadline <= now) {
+            accesses::synchronizes(Synchronizes::AcquiresAll, 0);
             return answer;
         }
         if deadline.is_none() && sleeps == SLEEPS_MAX {
@@ -51,6 +52,7 @@ fn await_readable(descriptor: c_int, what: &str) {
     // SAFETY: takes numbers; a wrong descriptor is refused.
     let flags = unsafe { libc::fcntl(descriptor, libc::F_GETFL) };
     if flags == -1 || flags & O_NONBLOCK != 0 {
+        accesses::synchronizes(Synchronizes::AcquiresAll, 0);
         return;
     }
     let mut entry = pollfd { fd: descriptor, events: POLLIN, revents: 0 };

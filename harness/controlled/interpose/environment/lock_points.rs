@@ -11,7 +11,7 @@ use interlap::trace::trail::Act;
 
 use super::thread_ids::THREADS;
 use crate::controlled::accesses;
-use crate::controlled::core::access::{AccessEvent, Class, Effect, Made};
+use crate::controlled::core::access::{AccessEvent, Class, Effect, Made, Synchronizes};
 use crate::controlled::core::engine;
 
 /// Bytes at the start of a lock that every use of it needs.
@@ -55,6 +55,16 @@ fn count_call() {
     CLOCK_LOOKS[engine::current()].store(0, Relaxed);
 }
 
+/// The running thread has the lock, or what serves as one, that others released before.
+pub(super) fn acquires(address: usize) {
+    accesses::synchronizes(Synchronizes::Acquires, address);
+}
+
+/// The running thread gives it up.
+pub(super) fn releases(address: usize) {
+    accesses::synchronizes(Synchronizes::Releases, address);
+}
+
 /// Notes in the trail what the running thread does with a lock, or what serves as one.
 pub(super) fn report_lock(act: Act, address: usize) {
     let event = AccessEvent::new(engine::current(), Class::Lock, Effect::None, address);
@@ -65,11 +75,13 @@ pub(super) fn report_lock(act: Act, address: usize) {
 pub(super) fn report_start(number: usize) {
     let event = AccessEvent::new(engine::current(), Class::Lock, Effect::None, 0);
     accesses::made(&AccessEvent { size: number, ..event }, Made::only(Act::Start));
+    accesses::synchronizes(Synchronizes::Starts, number);
 }
 
 /// After a release: wakes up to `most` of those that wait for `address`, and lets others run.
 pub(super) fn released(address: usize, most: usize) {
     report_lock(Act::Release, address);
+    releases(address);
     engine::wake(address, most);
     engine::changed();
     accesses::pause(address, Effect::None);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use interlap::trace::trail::Act;
 use libc::{EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT, c_int, clockid_t, pthread_mutex_t, timespec};
 
-use super::lock_points::{before, report_lock};
+use super::lock_points::{acquires, before, releases, report_lock};
 use super::thread_ids::thread_id;
 use super::{real, time};
 use crate::controlled::accesses;
@@ -73,6 +73,7 @@ impl Mutex {
         self.count.store(u32::from(self.kind() == RECURSIVE), Relaxed);
         self.owner.store(thread_id(engine::current()), Relaxed);
         self.users.store(1, Relaxed);
+        acquires(self.address());
         engine::changed();
     }
 
@@ -120,6 +121,7 @@ impl Mutex {
             word.store(0, Relaxed);
         }
         report_lock(Act::Release, self.address());
+        releases(self.address());
         engine::wake(self.address(), 1);
         engine::changed();
         0

@@ -1,13 +1,15 @@
 //! `pthread_once`, on which `std::call_once` is built. State is kept as glibc keeps it: 0, 1 while
-//! the routine runs (with the count of forks in the upper bits), 2 once it has run.
+//! the routine runs (with the count of forks in the upper bits), 2 once it has run. And the guards
+//! of static variables of functions, which stay the C++ library's: what it stores is not seen.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use libc::c_int;
 
-use super::lock_points::{before, released};
+use super::lock_points::{acquires, before, released, releases};
 use super::real::{self, Routine};
-use crate::controlled::core::access::Effect;
+use crate::controlled::accesses;
+use crate::controlled::core::access::{Effect, Synchronizes};
 use crate::controlled::core::engine::{self, Wait};
 
 const NEVER: u32 = 0;
@@ -43,5 +45,25 @@ pub(super) unsafe extern "C-unwind" fn pthread_once(once: *mut c_int, routine: R
         routine();
         run.becomes = DONE;
     }
+    acquires(once.addr());
     0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn __cxa_guard_acquire(guard: *mut u64) -> c_int {
+    outside_control!(__cxa_guard_acquire(guard));
+    // SAFETY: the caller's guard.
+    let is_first = unsafe { real::__cxa_guard_acquire(guard) };
+    acquires(guard.addr());
+    is_first
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn __cxa_guard_release(guard: *mut u64) {
+    outside_control!(__cxa_guard_release(guard));
+    releases(guard.addr());
+    // The compiler's code loads the first byte, and does not call if that is set.
+    accesses::synchronizes(Synchronizes::Stores, guard.addr());
+    // SAFETY: the caller's guard.
+    unsafe { real::__cxa_guard_release(guard) }
 }

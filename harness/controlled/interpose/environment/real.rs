@@ -145,6 +145,8 @@ pub(super) type Routine = extern "C-unwind" fn();
 functions! {
     fn _ZNSt13random_device9_M_getvalEv(device: *mut c_void) -> c_uint;
     fn __cxa_atexit(destructor: AtExit, object: *mut c_void, library: *mut c_void) -> c_int;
+    fn __cxa_guard_acquire(guard: *mut u64) -> c_int;
+    fn __cxa_guard_release(guard: *mut u64);
     fn __cxa_thread_atexit_impl(
         destructor: Destructor,
         object: *mut c_void,

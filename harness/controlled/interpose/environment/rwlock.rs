@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use libc::{EBUSY, EDEADLK, EPERM, ETIMEDOUT, c_int, clockid_t, pthread_rwlock_t, timespec};
 
-use super::lock_points::{before, released};
+use super::lock_points::{acquires, before, released};
 use super::thread_ids::thread_id;
 use super::{real, time};
 use crate::controlled::core::access::Effect;
@@ -73,6 +73,7 @@ impl Lock {
                 self.writer.store(thread_id(engine::current()), Relaxed);
             }
         }
+        acquires(self.address());
         engine::changed();
     }
 

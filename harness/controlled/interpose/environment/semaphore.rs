@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use libc::{EAGAIN, EINTR, EOVERFLOW, ETIMEDOUT, c_int, clockid_t, sem_t, timespec};
 
 use super::errno::fails;
-use super::lock_points::{before, released};
+use super::lock_points::{acquires, before, released};
 use super::{real, time};
 use crate::controlled::core::access::Effect;
 use crate::controlled::core::engine::{self, Wait, Woken};
@@ -25,6 +25,7 @@ fn try_decrement(value: &AtomicU32) -> bool {
     let taken = value.load(Relaxed) != 0;
     if taken {
         value.fetch_sub(1, Relaxed);
+        acquires(std::ptr::from_ref(value).addr());
         engine::changed();
     }
     taken

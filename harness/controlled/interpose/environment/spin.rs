@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use libc::{EBUSY, c_int, pthread_spinlock_t};
 
-use super::lock_points::{before, released};
+use super::lock_points::{acquires, before, released};
 use super::real;
 use crate::controlled::core::access::Effect;
 use crate::controlled::core::engine::{self, Wait};
@@ -31,6 +31,7 @@ unsafe extern "C" fn pthread_spin_lock(lock: *mut pthread_spinlock_t) -> c_int {
         engine::block(lock.addr(), Wait::Other, None);
     }
     state.store(HELD, Relaxed);
+    acquires(lock.addr());
     engine::changed();
     0
 }
@@ -45,6 +46,7 @@ unsafe extern "C" fn pthread_spin_trylock(lock: *mut pthread_spinlock_t) -> c_in
         return EBUSY;
     }
     state.store(HELD, Relaxed);
+    acquires(lock.addr());
     engine::changed();
     0
 }

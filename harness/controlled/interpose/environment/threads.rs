@@ -10,7 +10,7 @@ use libc::{
     EBUSY, EDEADLK, EINVAL, ETIMEDOUT, c_int, clockid_t, pthread_attr_t, pthread_t, timespec,
 };
 
-use super::lock_points::{before, report_start};
+use super::lock_points::{acquires, before, releases, report_start};
 use super::real::{self, Destructor, Start};
 use super::thread_ids::THREADS;
 use super::{keys, time};
@@ -114,6 +114,7 @@ pub fn thread_ends() {
         JOINABLE => thread.state.store(ENDED, Relaxed),
         _ => thread.release(),
     }
+    releases(JOINS + engine::current());
     engine::wake(JOINS + engine::current(), usize::MAX);
     engine::changed();
 }
@@ -253,6 +254,7 @@ fn wait_for(number: usize, deadline: Option<u64>) -> Result<*mut c_void, c_int> 
     };
     thread.joiner.store(NOBODY, Relaxed);
     if ended.is_ok() {
+        acquires(JOINS + number);
         thread.release();
     }
     ended

@@ -1,0 +1,106 @@
+//! Data races: pairs of methods, of which one half has just enough synchronisation, are told apart
+//! at their lines.
+
+use interlap::finding::Failure;
+use interlap::process::fault::FaultKind;
+use interlap::trace::frame::{Deed, DetectedKind};
+
+use super::tool::{Call, Tool, data};
+
+/// The methods that race where they are a little wrong.
+const RACY: [&str; 11] = [
+    "by_mutex",
+    "by_shared_mutex",
+    "by_flag",
+    "by_fences",
+    "by_failed_exchange",
+    "by_once",
+    "by_semaphore",
+    "by_publishing",
+    "by_counting",
+    "by_joining",
+    "by_announcing",
+];
+
+fn pairs(tool: &Tool, rounds: u64) -> Call<'_> {
+    tool.fuzz(data("races/pairs.cpp")).controlled().seed(1).rounds(rounds).shrinking("0s")
+}
+
+#[test]
+fn what_orders_accesses_is_enough() {
+    let tool = Tool::new();
+    pairs(&tool, 3_000).with("--races").finds_nothing();
+}
+
+#[test]
+fn a_little_less_is_a_race() {
+    let tool = Tool::new();
+    let run = pairs(&tool, 20_000).with("--races=all --cflag -DWRONG");
+    let run = run.findings(RACY.len() as u64);
+    let answer = run.expect(1, &[DetectedKind::DataRace.name()]);
+    for method in RACY {
+        answer.expect(1, &[&format!("Pairs::{method}")]);
+    }
+    // Without a detector nothing of it shows, but that a block is used after it was freed.
+    let run = pairs(&tool, 300).with("--races=off --cflag -DWRONG --weight by_counting=0");
+    run.expect(0, &[]).lacks(DetectedKind::DataRace.name());
+}
+
+#[test]
+fn a_race_has_both_accesses_with_their_lines_and_names() {
+    let tool = Tool::new();
+    let text = "
+        #include <interlap.hpp>
+        #include <mutex>
+        struct Target {
+            static constexpr auto model = \"counter\";
+            std::mutex mutex;
+            int64_t value = 0;
+            void add(int64_t more) {
+                std::lock_guard<std::mutex> hold(mutex);
+                value += more; // written
+            }
+            int64_t read() { return value; /* read */ }
+        };
+        INTERLAP_TARGET(Target)
+    ";
+    let answer = tool.fuzz_text("racy.cpp", text).with("--races").findings(1);
+    let answer = answer.expect(1, &["data race", "racy.cpp:10", "racy.cpp:12"]);
+    let stored = answer.stored();
+    let Failure::Fault { kind, places, .. } = &stored.finding.what else { panic!("a fault") };
+    assert_eq!(*kind, FaultKind::Detected(DetectedKind::DataRace));
+    let writes = places.iter().map(|place| match place.deed {
+        Deed::Raced { writes, is_atomic: false, size: 8, .. } => writes,
+        other => panic!("{other:?}"),
+    });
+    let mut writes: Vec<bool> = writes.collect();
+    writes.sort_unstable();
+    assert_eq!(writes, [false, true]);
+    tool.explain(answer.finding()).expect(1, &["value", "racy.cpp:10"]);
+    tool.replay(answer.finding()).expect(1, &["data race"]);
+}
+
+/// A model is made for one thread at a time, by whichever thread that is.
+#[test]
+fn sequential_models_do_not_race() {
+    let tool = Tool::new();
+    let text = "
+        #include <interlap_operations.hpp>
+        #include <mutex>
+        struct Ids {
+            std::mutex mutex;
+            int next = 0;
+            int take() {
+                std::lock_guard<std::mutex> hold(mutex);
+                return next++;
+            }
+        };
+        INTERLAP_OPERATIONS(Ids, take)
+        struct Model {
+            int next = 0;
+            int take() { return next++; }
+        };
+        INTERLAP_MODEL(Model)
+    ";
+    tool.fuzz_text("ids.cpp", text).rounds(500).with("--races").finds_nothing();
+}
