@@ -2,18 +2,21 @@
 //! conjuncts that were tried.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::ir::{Ir, Spot};
 use super::specification::{Specification, State};
 
 /// So many states are told apart.
 const STATES_MAX: usize = 1 << 20;
+/// So many bytes are hashed of most states.
+const BYTES: usize = 1 << 10;
 /// A specification is small if there are no more that it can come to.
 pub const SMALL: usize = 20_000;
 
@@ -91,10 +94,24 @@ pub fn reachable(of: &Specification, most: usize) -> Option<FxHashSet<u64>> {
     Some(known)
 }
 
+/// What is hashed, in one piece: a state is many small writes, each of which a hasher would have to
+/// mix.
+struct Bytes(Vec<u8>);
+
+impl Hasher for Bytes {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn finish(&self) -> u64 {
+        xxh3_64(&self.0)
+    }
+}
+
 fn hash(state: &State) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    state.hash(&mut hasher);
-    hasher.finish()
+    let mut bytes = Bytes(Vec::with_capacity(BYTES));
+    state.hash(&mut bytes);
+    bytes.finish()
 }
 
 /// The same while it is counted. Actions are known by their names, parts by their places.
