@@ -9,7 +9,7 @@ use super::problem::Result;
 use super::value::{Value, equal};
 
 /// Comparisons that are operators of their own.
-const COMPARISONS: [&str; 5] = ["#", "<", "<=", ">", ">="];
+const COMPARISONS: [&str; 4] = ["<", "<=", ">", ">="];
 /// Longer values say no more to people than the line does.
 const COMPARED_MAX: usize = 200;
 
@@ -195,6 +195,10 @@ impl<'s> Machine<'s> {
                 _ => return None,
             },
             Ir::In(two, _) => ("\\in", &two[0], &two[1]),
+            Ir::Not(of, _) => match &**of {
+                Ir::Equal(two, _) => ("#", &two[0], &two[1]),
+                _ => return None,
+            },
             _ => return None,
         };
         let (one, other) = (self.value(one).ok()?, self.value(other).ok()?);

@@ -454,8 +454,11 @@ impl<'a> Lowering<'a> {
                 Ir::Native { of, args, spot }
             }
             ("=>", [_, _]) => Ir::Implies(self.two(args, primed)?),
+            ("~", [of]) => Ir::Not(Box::new(self.arg(of, primed)?), spot),
             ("=", [_, _]) => Ir::Equal(self.two(args, primed)?, spot),
+            ("#", [_, _]) => Ir::Not(Box::new(Ir::Equal(self.two(args, primed)?, spot)), spot),
             ("\\in", [_, _]) => Ir::In(self.two(args, primed)?, spot),
+            ("\\notin", [_, _]) => Ir::Not(Box::new(Ir::In(self.two(args, primed)?, spot)), spot),
             ("/\\", [_, _]) => Ir::And(self.two(args, primed)?),
             ("\\/", [_, _]) => Ir::Or(self.two(args, primed)?),
             ("[]" | "<>" | "~>" | "-+->", _) => {

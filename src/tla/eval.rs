@@ -85,29 +85,45 @@ impl<'s> Machine<'s> {
         Err(self.located(spot)(Problem::new(message)))
     }
 
+    #[inline]
     pub fn bool(&mut self, ir: &Ir) -> Result<bool> {
+        self.truth(ir, ir.spot())
+    }
+
+    /// The same; the spot is where it must be true or false.
+    fn truth(&mut self, ir: &Ir, spot: Spot) -> Result<bool> {
         match self.is_true(ir)? {
             Some(is) => Ok(is),
-            None => self.value(ir)?.bool().map_err(self.located(ir.spot())),
+            None => self.one(ir, Value::bool)?.map_err(self.located(spot)),
         }
     }
 
+    #[inline]
     pub fn value(&mut self, ir: &Ir) -> Result<Value> {
+        match self.named(ir) {
+            Some(value) => Ok(value.clone()),
+            None => self.evaluated(ir),
+        }
+    }
+
+    /// The value of what no name stands for.
+    fn evaluated(&mut self, ir: &Ir) -> Result<Value> {
         Ok(match ir {
-            Ir::Value(value) => value.clone(),
             Ir::Shared { slot, of, is_kept } => return self.shared(*slot, of, *is_kept),
             Ir::Let { slots, body } => {
                 self.forget(slots);
                 return self.value(body);
             }
-            Ir::Local(_) | Ir::Now(_) | Ir::Next(_) => return self.read(ir),
             Ir::Native { of, args, spot } => {
                 let found = match &**args {
-                    [one] => (of.run)(&[self.value(one)?]),
-                    [one, other] => (of.run)(&[self.value(one)?, self.value(other)?]),
-                    all => (of.run)(&self.values(all)?),
+                    [one] => self.one(one, |one| (of.run)(&[one])),
+                    [one, other] => self.two([one, other], |one, other| (of.run)(&[one, other])),
+                    all => {
+                        let all = self.values(all)?;
+                        Ok((of.run)(&all.iter().collect::<SmallVec<[_; 4]>>()))
+                    }
                 };
-                return found.map_err(self.located(*spot));
+                return found?.map_err(self.located(*spot));
             }
             Ir::If(three, _) => {
                 let is = self.bool(&three[0])?;
@@ -122,9 +138,6 @@ impl<'s> Machine<'s> {
             }
             Ir::Except { .. } => return self.excepted(ir),
             Ir::Index { function, at, spot } => {
-                if let Some(found) = self.named(ir) {
-                    return Ok(found.clone());
-                }
                 let found = self.two([function, at], |function, at| match function.get(at)? {
                     Some(value) => Ok(value.clone()),
                     None => fail(format!("{at} is not in the domain of {function}")),
@@ -173,19 +186,12 @@ impl<'s> Machine<'s> {
                 found
             }
             Ir::Fail(message, spot) => self.failed(message.clone(), *spot),
-            _ => unreachable!("it is evaluated elsewhere"),
-        }
-    }
-
-    /// What is bound, or the value of a variable.
-    fn read(&self, ir: &Ir) -> Result<Value> {
-        match (self.named(ir), ir) {
-            (Some(value), _) => Ok(value.clone()),
-            (None, Ir::Now(_)) => fail("a variable is read where there is no state"),
-            (None, Ir::Next(_)) => {
-                fail("a primed variable is read before the action says its value")
+            Ir::Now(_) => fail("a variable is read where there is no state"),
+            Ir::Next(_) => fail("a primed variable is read before the action says its value"),
+            Ir::Local(_) => {
+                fail("an answer that is not known is asked for before anything says it")
             }
-            _ => fail("an answer that is not known is asked for before anything says it"),
+            _ => unreachable!("it is evaluated elsewhere"),
         }
     }
 
@@ -195,6 +201,7 @@ impl<'s> Machine<'s> {
             Ir::And(all) => self.all(all, true)?,
             Ir::Or(all) => !self.all(all, false)?,
             Ir::Implies(two) => !self.bool(&two[0])? || self.bool(&two[1])?,
+            Ir::Not(of, spot) => !self.truth(of, *spot)?,
             Ir::Equal(two, spot) => {
                 self.two([&two[0], &two[1]], equal)?.map_err(self.located(*spot))?
             }
@@ -223,18 +230,32 @@ impl<'s> Machine<'s> {
         Ok(values)
     }
 
-    /// What two values are together. Neither is copied if a name stands for it.
-    pub fn two<T>(&mut self, two: [&Ir; 2], look: impl FnOnce(&Value, &Value) -> T) -> Result<T> {
-        if let (Some(one), Some(other)) = (self.named(two[0]), self.named(two[1])) {
-            return Ok(look(one, other));
+    /// What a value is, which is not copied if a name stands for it.
+    fn one<T>(&mut self, ir: &Ir, look: impl FnOnce(&Value) -> T) -> Result<T> {
+        match self.named(ir) {
+            Some(value) => Ok(look(value)),
+            None => Ok(look(&self.evaluated(ir)?)),
         }
-        let made = [self.unless_named(two[0])?, self.unless_named(two[1])?];
-        let of = |at: usize| made[at].as_ref().or_else(|| self.named(two[at]));
-        Ok(look(of(0).expect("it has a value"), of(1).expect("it has a value")))
     }
 
-    fn unless_named(&mut self, ir: &Ir) -> Result<Option<Value>> {
-        if self.named(ir).is_some() { Ok(None) } else { self.value(ir).map(Some) }
+    /// What two values are together. Neither is copied if a name stands for it.
+    pub fn two<T>(
+        &mut self,
+        [one, other]: [&Ir; 2],
+        look: impl FnOnce(&Value, &Value) -> T,
+    ) -> Result<T> {
+        const NAMED: &str = "a name stands for it";
+        match (self.named(one), self.named(other)) {
+            (Some(one), Some(other)) => Ok(look(one, other)),
+            (Some(_), None) => {
+                let other = self.evaluated(other)?;
+                Ok(look(self.named(one).expect(NAMED), &other))
+            }
+            (None, _) => {
+                let one = self.evaluated(one)?;
+                self.one(other, |other| look(&one, other))
+            }
+        }
     }
 
     /// The value that a name stands for already, or a part of it.
@@ -384,7 +405,10 @@ impl<'s> Machine<'s> {
         look: &mut dyn FnMut(&mut Machine<'s>) -> Result<bool>,
     ) -> Result<bool> {
         // No set depends on what is bound beside it.
-        let sets = bounds.iter().map(|bound| self.value(&bound.set)).collect::<Result<Values>>()?;
+        let mut sets = Values::new();
+        for bound in bounds {
+            sets.push(self.value(&bound.set)?);
+        }
         self.each_of(bounds, &sets, spot, look)
     }
 

@@ -31,6 +31,7 @@ pub enum Ir {
     And(Box<[Ir]>),
     Or(Box<[Ir]>),
     Implies(Box<[Ir; 2]>),
+    Not(Box<Ir>, Spot),
     Equal(Box<[Ir; 2]>, Spot),
     In(Box<[Ir; 2]>, Spot),
     Native {
@@ -166,8 +167,12 @@ impl Ir {
     /// Where it stands, if it is known.
     pub fn spot(&self) -> Spot {
         match self {
-            Ir::Equal(_, spot) | Ir::In(_, spot) | Ir::If(_, spot) | Ir::Set(_, spot) => *spot,
-            Ir::Native { spot, .. }
+            Ir::Not(_, spot)
+            | Ir::Equal(_, spot)
+            | Ir::In(_, spot)
+            | Ir::If(_, spot)
+            | Ir::Set(_, spot)
+            | Ir::Native { spot, .. }
             | Ir::Taking { spot, .. }
             | Ir::Case { spot, .. }
             | Ir::Quantified { spot, .. }
@@ -188,7 +193,7 @@ impl Ir {
         match self {
             Ir::Value(_) | Ir::Local(_) | Ir::Now(_) | Ir::Next(_) | Ir::Fail(..) => Vec::new(),
             Ir::Shared { .. } => Vec::new(),
-            Ir::Let { body, .. } | Ir::Enabled(body) => vec![body],
+            Ir::Let { body, .. } | Ir::Enabled(body) | Ir::Not(body, _) => vec![body],
             Ir::And(all) | Ir::Or(all) | Ir::Tuple(all) | Ir::Set(all, _) => all.iter().collect(),
             Ir::Implies(two) | Ir::Equal(two, _) | Ir::In(two, _) => two.iter().collect(),
             Ir::Native { args, .. } | Ir::Call { args, .. } => args.iter().collect(),

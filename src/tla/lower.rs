@@ -232,7 +232,7 @@ impl<'a> Lowering<'a> {
                     (self.node(action, scope, primed)?, self.unchanged(of, scope)?);
                 match or_same {
                     true => Ir::Or(Box::new([action, same])),
-                    false => Ir::And(Box::new([action, native_of("~", vec![same], spot)])),
+                    false => Ir::And(Box::new([action, Ir::Not(Box::new(same), spot)])),
                 }
             }
             Expr::Lambda { .. } => {

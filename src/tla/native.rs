@@ -11,7 +11,7 @@ pub struct Operator {
     pub module: &'static str,
     pub name: &'static str,
     pub arity: usize,
-    pub run: fn(&[Value]) -> Result<Value>,
+    pub run: fn(&[&Value]) -> Result<Value>,
 }
 
 pub type Native = &'static Operator;
@@ -84,7 +84,7 @@ pub const fn of(
     module: &'static str,
     name: &'static str,
     arity: usize,
-    run: fn(&[Value]) -> Result<Value>,
+    run: fn(&[&Value]) -> Result<Value>,
 ) -> Operator {
     Operator { module, name, arity, run }
 }

@@ -1,6 +1,6 @@
 //! Elements of sets: of those that are listed, and of those that are only described.
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 use std::fmt;
 use std::sync::Arc;
 
@@ -180,9 +180,10 @@ impl Described {
 }
 
 /// The elements of all of these sets, sorted.
-pub fn elements_of(sets: &[Value]) -> Result<Vec<Value>> {
+pub fn elements_of(sets: &[impl Borrow<Value>]) -> Result<Vec<Value>> {
     let listed = |set: &Value| if let Value::Set(of) = set { of.len() } else { 0 };
-    let mut all = Vec::with_capacity(sets.iter().map(listed).sum());
+    let sets = sets.iter().map(Borrow::borrow);
+    let mut all = Vec::with_capacity(sets.clone().map(listed).sum());
     for set in sets {
         all.extend_from_slice(&set.elements()?);
     }

@@ -5,21 +5,18 @@ use std::sync::Arc;
 use super::native::{Operator, filter, int, is, of, range};
 use super::problem::{Result, fail};
 use super::sets::{Described, elements_of};
-use super::value::{Value, equal};
+use super::value::Value;
 
 pub static OPERATORS: &[Operator] = &[
-    of("", "~", 1, |a| is(!a[0].bool()?)),
     of("", "<=>", 2, |a| is(a[0].bool()? == a[1].bool()?)),
-    of("", "#", 2, |a| is(!equal(&a[0], &a[1])?)),
-    of("", "\\notin", 2, |a| is(!a[1].contains(&a[0])?)),
-    of("", "\\subseteq", 2, |a| is(a[0].is_subset(&a[1])?)),
+    of("", "\\subseteq", 2, |a| is(a[0].is_subset(a[1])?)),
     of("", "\\cup", 2, union),
-    of("", "\\cap", 2, |a| filter(&a[0], |element| a[1].contains(element))),
+    of("", "\\cap", 2, |a| filter(a[0], |element| a[1].contains(element))),
     of("", "\\", 2, |a| match a[0].is_endless() {
         true => described(a, Described::Difference(a[0].clone(), a[1].clone())),
-        false => filter(&a[0], |element| Ok(!a[1].contains(element)?)),
+        false => filter(a[0], |element| Ok(!a[1].contains(element)?)),
     }),
-    of("", "UNION", 1, |a| union(&a[0].elements()?)),
+    of("", "UNION", 1, |a| union(&a[0].elements()?.iter().collect::<Vec<_>>())),
     of("", "SUBSET", 1, |a| described(a, Described::Subsets(a[0].clone()))),
     of("", "DOMAIN", 1, |a| a[0].domain()),
     of("", "BOOLEAN", 0, |_| Value::set(vec![Value::Bool(false), Value::Bool(true)])),
@@ -58,36 +55,36 @@ pub static OPERATORS: &[Operator] = &[
     of("Integers", "-.", 1, |a| int(a[0].int()?.checked_neg())),
     of("Sequences", "Seq", 1, |a| described(a, Described::Sequences(a[0].clone()))),
     of("Sequences", "Len", 1, |a| Ok(Value::Int(a[0].length()? as i64))),
-    of("Sequences", "\\o", 2, |a| joined(&a[0], &a[1])),
+    of("Sequences", "\\o", 2, |a| joined(a[0], a[1])),
     of("Sequences", "Append", 2, |a| {
-        if let (Value::Text(text), Value::Text(last)) = (&a[0], &a[1]) {
+        if let (Value::Text(text), Value::Text(last)) = (a[0], a[1]) {
             return Ok(Value::text(&format!("{text}{last}")));
         }
         let mut last = a[1].clone();
         last.list()?;
         Ok(Value::Seq(a[0].items()?.iter().cloned().chain([last]).collect()))
     }),
-    of("Sequences", "Head", 1, |a| match (&a[0], a[0].length()?) {
+    of("Sequences", "Head", 1, |a| match (a[0], a[0].length()?) {
         (_, 0) => fail("Head of an empty sequence"),
         (text @ Value::Text(_), _) => part(text, 0, 1),
         (seq, _) => Ok(seq.items()?[0].clone()),
     }),
     of("Sequences", "Tail", 1, |a| match a[0].length()? {
         0 => fail("Tail of an empty sequence"),
-        length => part(&a[0], 1, length),
+        length => part(a[0], 1, length),
     }),
     of("Sequences", "SubSeq", 3, |a| {
         let (length, first, last) = (a[0].length()?, a[1].int()?, a[2].int()?);
         match (first, last) {
-            (first, last) if first > last => part(&a[0], 0, 0),
+            (first, last) if first > last => part(a[0], 0, 0),
             (first, last) if first >= 1 && last <= length as i64 => {
-                part(&a[0], first as usize - 1, last as usize)
+                part(a[0], first as usize - 1, last as usize)
             }
             _ => fail(format!("SubSeq from {first} to {last} of {length} elements")),
         }
     }),
     of("FiniteSets", "Cardinality", 1, |a| Ok(Value::Int(a[0].elements()?.len() as i64))),
-    of("FiniteSets", "IsFiniteSet", 1, |a| match &a[0] {
+    of("FiniteSets", "IsFiniteSet", 1, |a| match a[0] {
         Value::Described(_) => is(a[0].elements().is_ok()),
         other if other.is_set() => is(true),
         other => other.no("a set"),
@@ -118,17 +115,17 @@ pub static OPERATORS: &[Operator] = &[
             |(_, count): &(Value, Value)| matches!(count, Value::Int(count) if *count > 0);
         is(a[0].pairs().is_ok_and(|pairs| pairs.iter().all(is_count)))
     }),
-    of("Bags", "BagIn", 2, |a| is(copies(&a[1], &a[0])? > 0)),
-    of("Bags", "CopiesIn", 2, |a| copies(&a[1], &a[0]).map(Value::Int)),
+    of("Bags", "BagIn", 2, |a| is(copies(a[1], a[0])? > 0)),
+    of("Bags", "CopiesIn", 2, |a| copies(a[1], a[0]).map(Value::Int)),
     of("Bags", "BagCardinality", 1, |a| {
         a[0].pairs()?.iter().try_fold(0, |sum, (_, n)| Ok(sum + n.int()?)).map(Value::Int)
     }),
     of("Bags", "(+)", 2, |a| {
         let elements = elements_of(&[a[0].domain()?, a[1].domain()?])?;
-        bag(&elements, |of| Ok(copies(&a[0], of)? + copies(&a[1], of)?))
+        bag(&elements, |of| Ok(copies(a[0], of)? + copies(a[1], of)?))
     }),
     of("Bags", "(-)", 2, |a| {
-        bag(&a[0].domain()?.elements()?, |of| Ok(copies(&a[0], of)? - copies(&a[1], of)?))
+        bag(&a[0].domain()?.elements()?, |of| Ok(copies(a[0], of)? - copies(a[1], of)?))
     }),
     of("Bags", "SubBag", 1, |a| {
         let mut all = vec![Vec::new()];
@@ -153,7 +150,7 @@ pub static OPERATORS: &[Operator] = &[
         bag(&elements_of(&domains)?, count)
     }),
     of("Bags", "\\sqsubseteq", 2, |a| {
-        let fits = |of: &Value| Ok(copies(&a[0], of)? <= copies(&a[1], of)?);
+        let fits = |of: &Value| Ok(copies(a[0], of)? <= copies(a[1], of)?);
         a[0].domain()?
             .elements()?
             .iter()
@@ -163,18 +160,20 @@ pub static OPERATORS: &[Operator] = &[
 ];
 
 /// The union of these sets: listed, unless one of them is without an end.
-fn union(sets: &[Value]) -> Result<Value> {
+fn union(sets: &[&Value]) -> Result<Value> {
     if let Some(other) = sets.iter().find(|set| !set.is_set()) {
         return other.no("a set");
     }
-    if sets.iter().any(Value::is_endless) {
-        return Ok(Value::Described(Arc::new(Described::Union(sets.to_vec()))));
+    if sets.iter().any(|set| set.is_endless()) {
+        return Ok(Value::Described(Arc::new(Described::Union(
+            sets.iter().copied().cloned().collect(),
+        ))));
     }
     Ok(Value::Set(elements_of(sets)?.into()))
 }
 
 /// A set that is described, if these are sets.
-fn described(sets: &[Value], of: Described) -> Result<Value> {
+fn described(sets: &[&Value], of: Described) -> Result<Value> {
     match sets.iter().find(|set| !set.is_set()) {
         Some(other) => other.no("a set"),
         None => Ok(Value::Described(Arc::new(of))),
