@@ -4,7 +4,7 @@
 
 use super::covering::Kind;
 use super::eval::Machine;
-use super::ir::{Ir, Spot};
+use super::ir::{Binding, Ir, Spot};
 use super::problem::Result;
 use super::value::{Value, equal};
 
@@ -65,26 +65,12 @@ impl<'s> Machine<'s> {
                 self.each(bounds, *spot, &mut |machine| machine.act(body, &mut *then))
             }
             Ir::Quantified { is_forall: true, bounds, body, spot } if body.reads_next() => {
-                let slots: Vec<u32> = bounds.iter().flat_map(|of| of.slots.to_vec()).collect();
-                let mut elements = Vec::new();
-                self.each(bounds, *spot, &mut |machine| {
-                    elements.push(machine.kept(&slots));
-                    Ok(true)
-                })?;
-                self.act_each((&slots, &elements), body, then)
+                self.act_forall((bounds, body), *spot, then)
             }
             Ir::Call { routine, args, spot, .. } => self.act_call((*routine, args), *spot, then),
             Ir::Equal(two, spot) => self.equal(two, *spot, then),
             Ir::In(two, spot) => match self.unsaid(&two[0]) {
-                Some(what) => {
-                    let set = self.value(&two[1])?;
-                    for element in &*set.elements().map_err(self.located(*spot))? {
-                        if !self.say(what, element.clone(), &mut *then)? {
-                            return Ok(false);
-                        }
-                    }
-                    Ok(true)
-                }
+                Some(what) => self.one_of(what, (&two[1], *spot), then),
                 None => self.test(ir, then),
             },
             ir => self.test(ir, then),
@@ -109,6 +95,22 @@ impl<'s> Machine<'s> {
                 self.act(first, &mut |machine| machine.act_all(rest, &mut *then))
             }
         }
+    }
+
+    /// The body for all that is bound.
+    fn act_forall(
+        &mut self,
+        (bounds, body): (&[Binding], &Ir),
+        spot: Spot,
+        then: Then<'_, 's>,
+    ) -> Result<bool> {
+        let slots: Vec<u32> = bounds.iter().flat_map(|of| of.slots.to_vec()).collect();
+        let mut elements = Vec::new();
+        self.each(bounds, spot, &mut |machine| {
+            elements.push(machine.kept(&slots));
+            Ok(true)
+        })?;
+        self.act_each((&slots, &elements), body, then)
     }
 
     /// A call of an operator that may call itself. What comes after it has the caller's frame.
@@ -244,6 +246,22 @@ impl<'s> Machine<'s> {
             }
             _ => None,
         }
+    }
+
+    /// It has one value after the other.
+    fn one_of(
+        &mut self,
+        what: Unsaid,
+        (set, spot): (&Ir, Spot),
+        then: Then<'_, 's>,
+    ) -> Result<bool> {
+        let set = self.value(set)?;
+        for element in &*set.elements().map_err(self.located(spot))? {
+            if !self.say(what, element.clone(), &mut *then)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn say(&mut self, what: Unsaid, value: Value, then: Then<'_, 's>) -> Result<bool> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use super::covering::Covering;
 use super::ir::{Binding, Change, Ir, Routine, Spot};
@@ -15,7 +15,13 @@ const CALLS_MAX: u32 = 10_000;
 
 pub type Values = SmallVec<[Value; 4]>;
 /// What is bound in slots, or said of variables.
-pub type Frame = SmallVec<[Option<Value>; 8]>;
+pub type Frame = Vec<Option<Value>>;
+
+/// So many slots, or variables, of which none has a value.
+fn nothing(count: usize) -> Frame {
+    // It is faster than to clone None.
+    std::iter::repeat_with(|| None).take(count).collect()
+}
 
 /// What all expressions of a specification share.
 #[derive(Debug, Default)]
@@ -59,8 +65,8 @@ impl<'s> Machine<'s> {
         Machine {
             of,
             now,
-            next: smallvec![None; now.len()],
-            frame: smallvec![None; slots as usize],
+            next: nothing(now.len()),
+            frame: nothing(slots as usize),
             calls: 0,
             passed: 0,
             blocked: None,
@@ -118,10 +124,7 @@ impl<'s> Machine<'s> {
                 let found = match &**args {
                     [one] => self.one(one, |one| (of.run)(&[one])),
                     [one, other] => self.two([one, other], |one, other| (of.run)(&[one, other])),
-                    all => {
-                        let all = self.values(all)?;
-                        Ok((of.run)(&all.iter().collect::<SmallVec<[_; 4]>>()))
-                    }
+                    all => self.many(all, of.run),
                 };
                 return found?.map_err(self.located(*spot));
             }
@@ -258,6 +261,12 @@ impl<'s> Machine<'s> {
         }
     }
 
+    /// What other numbers of values are together.
+    fn many<T>(&mut self, all: &[Ir], look: impl FnOnce(&[&Value]) -> T) -> Result<T> {
+        let all = self.values(all)?;
+        Ok(look(&all.iter().collect::<SmallVec<[_; 4]>>()))
+    }
+
     /// The value that a name stands for already, or a part of it.
     fn named<'m>(&'m self, ir: &'m Ir) -> Option<&'m Value> {
         match ir {
@@ -383,8 +392,7 @@ impl<'s> Machine<'s> {
             return self.failed(message, spot);
         }
         self.calls += 1;
-        let (mut frame, first): (Frame, _) =
-            (smallvec![None; routine.size as usize], routine.first as usize);
+        let (mut frame, first) = (nothing(routine.size as usize), routine.first as usize);
         frame[..first].clone_from_slice(&self.frame[..first]);
         for (slot, value) in frame[first..].iter_mut().zip(args) {
             *slot = Some(value.clone());
@@ -528,7 +536,13 @@ impl<'s> Machine<'s> {
 
     /// The function with another value at the end of the path; the same where the path leads
     /// nowhere.
-    fn changed(&mut self, of: Value, path: &[Value], change: &Change, slot: u32) -> Result<Value> {
+    fn changed(
+        &mut self,
+        mut of: Value,
+        path: &[Value],
+        change: &Change,
+        slot: u32,
+    ) -> Result<Value> {
         let Some((at, rest)) = path.split_first() else {
             self.frame[slot as usize] = Some(of);
             let mut to = self.value(&change.to)?;
@@ -536,22 +550,19 @@ impl<'s> Machine<'s> {
             return Ok(to);
         };
         let Some(place) = of.place(at)? else { return Ok(of) };
-        let new = self.changed(of.at(place).clone(), rest, change, slot)?;
-        Ok(match of {
-            Value::Seq(mut items) => {
-                Arc::make_mut(&mut items)[place] = new;
-                Value::Seq(items)
-            }
-            Value::Function(mut pairs) => {
-                Arc::make_mut(&mut pairs)[place].1 = new;
-                Value::Function(pairs)
-            }
+        let value = match &mut of {
+            Value::Seq(items) => &mut Arc::make_mut(items)[place],
+            Value::Function(pairs) => &mut Arc::make_mut(pairs)[place].1,
             _ => unreachable!("only functions have values"),
-        })
+        };
+        // It is taken out, so that what has no other owner is changed in place.
+        let old = std::mem::replace(value, Value::Bool(false));
+        *value = self.changed(old, rest, change, slot)?;
+        Ok(of)
     }
 
     fn is_enabled(&mut self, action: &Ir) -> Result<bool> {
-        let before = std::mem::replace(&mut self.next, smallvec![None; self.now.len()]);
+        let before = std::mem::replace(&mut self.next, nothing(self.now.len()));
         let mut found = false;
         let ended = self.act(action, &mut |_| {
             found = true;

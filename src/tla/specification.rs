@@ -1,8 +1,10 @@
 //! A specification that was compiled: how it begins, and what each of its actions leads to.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
 
 use super::covering::{Covering, Kind};
 use super::eval::{Compiled, Machine};
@@ -222,7 +224,7 @@ impl Specification {
     }
 
     fn steps_of(&self, machine: &mut Machine, ir: &Ir, what: &str) -> Result<Vec<Step>> {
-        let (mut steps, mut seen) = (Vec::<Step>::new(), HashSet::new());
+        let (mut steps, mut seen) = (Vec::<Step>::new(), FxHashSet::default());
         machine.act(ir, &mut |machine| {
             if let Some(at) = machine.next.iter().position(Option::is_none) {
                 return fail(format!("nothing says what {} is in {what}", self.variables[at]));

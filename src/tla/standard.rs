@@ -1,11 +1,12 @@
 //! Operators of the language, and of Naturals, Integers, Sequences, FiniteSets, TLC and Bags.
 
+use std::slice;
 use std::sync::Arc;
 
 use super::native::{Operator, filter, int, is, of, range};
 use super::problem::{Result, fail};
 use super::sets::{Described, elements_of};
-use super::value::Value;
+use super::value::{Value, comparable};
 
 pub static OPERATORS: &[Operator] = &[
     of("", "<=>", 2, |a| is(a[0].bool()? == a[1].bool()?)),
@@ -169,7 +170,19 @@ fn union(sets: &[&Value]) -> Result<Value> {
             sets.iter().copied().cloned().collect(),
         ))));
     }
-    Ok(Value::Set(elements_of(sets)?.into()))
+    match sets {
+        [Value::Set(elements), Value::Set(more)] if more.len() == 1 => with(elements, &more[0]),
+        sets => Ok(Value::Set(elements_of(sets)?.into())),
+    }
+}
+
+/// A set with one more element.
+fn with(elements: &Arc<[Value]>, more: &Value) -> Result<Value> {
+    let Err(at) = elements.binary_search(more) else { return Ok(Value::Set(elements.clone())) };
+    let (before, behind) = elements.split_at(at);
+    before.last().map_or(Ok(()), |last| comparable(last, more))?;
+    behind.first().map_or(Ok(()), |first| comparable(more, first))?;
+    Ok(Value::Set([before, slice::from_ref(more), behind].concat().into()))
 }
 
 /// A set that is described, if these are sets.

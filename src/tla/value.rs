@@ -87,6 +87,7 @@ impl Value {
     }
 
     /// The same set, listed; any other value as it is.
+    #[inline]
     pub fn listed(&self) -> Result<Cow<'_, Value>> {
         let mut listed = Cow::Borrowed(self);
         if let Value::Described(_) | Value::Range(..) = self {
@@ -182,7 +183,7 @@ impl Value {
                 Ok(at.filter(|at| *at < items.len()))
             }
             Value::Function(pairs) => {
-                if let Some(place) = same_text(argument, pairs) {
+                if let Some(place) = same_name(argument, pairs) {
                     return Ok(Some(place));
                 }
                 comparable(argument, &pairs[0].0)?;
@@ -234,15 +235,16 @@ impl Value {
     }
 }
 
-/// The field of a record whose name is this very string, as those of a specification are: letters
-/// are not compared.
-fn same_text(name: &Value, pairs: &[(Value, Value)]) -> Option<usize> {
-    let Value::Text(name) = name else { return None };
-    let is_same = |pair: &(Value, Value)| match &pair.0 {
-        Value::Text(other) => Arc::ptr_eq(name, other),
+/// The field of a record whose name is this very string, as those of a specification are, or this
+/// very model value: letters are not compared.
+fn same_name(name: &Value, pairs: &[(Value, Value)]) -> Option<usize> {
+    use Value::{Model, Text};
+    let is_same = |(other, _): &(Value, Value)| match (name, other) {
+        (Text(one), Text(other)) | (Model(one), Model(other)) => Arc::ptr_eq(one, other),
         _ => false,
     };
-    pairs.iter().take(FIELDS_MAX).position(is_same)
+    let is_name = matches!(name, Text(_) | Model(_));
+    if is_name { pairs.iter().take(FIELDS_MAX).position(is_same) } else { None }
 }
 
 /// Sorts, and fails where two are of different types.
