@@ -268,6 +268,7 @@ impl<'s> Machine<'s> {
     }
 
     /// The value that a name stands for already, or a part of it.
+    #[inline(always)]
     fn named<'m>(&'m self, ir: &'m Ir) -> Option<&'m Value> {
         match ir {
             Ir::Value(value) => Some(value),
@@ -277,9 +278,14 @@ impl<'s> Machine<'s> {
             Ir::Shared { slot, is_kept: true, .. } if self.free.is_none() => {
                 self.frame[*slot as usize].as_ref()
             }
-            Ir::Index { function, at, .. } => self.named(function)?.get(self.named(at)?).ok()?,
+            Ir::Index { function, at, .. } => self.part(function, at),
             _ => None,
         }
+    }
+
+    #[inline(never)]
+    fn part<'m>(&'m self, function: &'m Ir, at: &'m Ir) -> Option<&'m Value> {
+        self.named(function)?.get(self.named(at)?).ok()?
     }
 
     /// Whether the set has the element. A set that is made of others need not be listed for that:

@@ -162,18 +162,19 @@ pub static OPERATORS: &[Operator] = &[
 
 /// The union of these sets: listed, unless one of them is without an end.
 fn union(sets: &[&Value]) -> Result<Value> {
+    if let [Value::Set(elements), Value::Set(more)] = sets
+        && let [more] = &**more
+    {
+        return with(elements, more);
+    }
     if let Some(other) = sets.iter().find(|set| !set.is_set()) {
         return other.no("a set");
     }
     if sets.iter().any(|set| set.is_endless()) {
-        return Ok(Value::Described(Arc::new(Described::Union(
-            sets.iter().copied().cloned().collect(),
-        ))));
+        let sets = sets.iter().map(|set| (*set).clone()).collect();
+        return Ok(Value::Described(Arc::new(Described::Union(sets))));
     }
-    match sets {
-        [Value::Set(elements), Value::Set(more)] if more.len() == 1 => with(elements, &more[0]),
-        sets => Ok(Value::Set(elements_of(sets)?.into())),
-    }
+    Ok(Value::Set(elements_of(sets)?.into()))
 }
 
 /// A set with one more element.

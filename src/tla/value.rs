@@ -160,6 +160,7 @@ impl Value {
     }
 
     /// The value of a function, if the argument is in its domain.
+    #[inline]
     pub fn get(&self, argument: &Value) -> Result<Option<&Value>> {
         Ok(self.place(argument)?.map(|place| self.at(place)))
     }
@@ -174,6 +175,7 @@ impl Value {
     }
 
     /// Which of a function's values is that of the argument, if this is in its domain.
+    #[inline]
     pub fn place(&self, argument: &Value) -> Result<Option<usize>> {
         match self {
             // The domain is empty, and so has no type.
@@ -182,14 +184,10 @@ impl Value {
                 let at = usize::try_from(argument.int()? - 1).ok();
                 Ok(at.filter(|at| *at < items.len()))
             }
-            Value::Function(pairs) => {
-                if let Some(place) = same_name(argument, pairs) {
-                    return Ok(Some(place));
-                }
-                comparable(argument, &pairs[0].0)?;
-                let listed = argument.listed()?;
-                Ok(pairs.binary_search_by(|pair| pair.0.cmp(&listed)).ok())
-            }
+            Value::Function(pairs) => match same_name(argument, pairs) {
+                None => equal_argument(argument, pairs),
+                same => Ok(same),
+            },
             other => other.no("a function"),
         }
     }
@@ -243,8 +241,16 @@ fn same_name(name: &Value, pairs: &[(Value, Value)]) -> Option<usize> {
         (Text(one), Text(other)) | (Model(one), Model(other)) => Arc::ptr_eq(one, other),
         _ => false,
     };
-    let is_name = matches!(name, Text(_) | Model(_));
-    if is_name { pairs.iter().take(FIELDS_MAX).position(is_same) } else { None }
+    match name {
+        Text(_) | Model(_) => pairs.iter().take(FIELDS_MAX).position(is_same),
+        _ => None,
+    }
+}
+
+fn equal_argument(argument: &Value, pairs: &[(Value, Value)]) -> Result<Option<usize>> {
+    comparable(argument, &pairs[0].0)?;
+    let listed = argument.listed()?;
+    Ok(pairs.binary_search_by(|pair| pair.0.cmp(&listed)).ok())
 }
 
 /// Sorts, and fails where two are of different types.
