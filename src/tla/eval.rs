@@ -93,14 +93,14 @@ impl<'s> Machine<'s> {
 
     #[inline]
     pub fn bool(&mut self, ir: &Ir) -> Result<bool> {
-        self.truth(ir, ir.spot())
+        self.truth(ir, ir)
     }
 
-    /// The same; the spot is where it must be true or false.
-    fn truth(&mut self, ir: &Ir, spot: Spot) -> Result<bool> {
+    /// The same, of an expression that must be true or false for another one.
+    fn truth(&mut self, ir: &Ir, wanted_by: &Ir) -> Result<bool> {
         match self.is_true(ir)? {
             Some(is) => Ok(is),
-            None => self.one(ir, Value::bool)?.map_err(self.located(spot)),
+            None => self.one(ir, Value::bool)?.map_err(self.located(wanted_by.spot())),
         }
     }
 
@@ -204,7 +204,7 @@ impl<'s> Machine<'s> {
             Ir::And(all) => self.all(all, true)?,
             Ir::Or(all) => !self.all(all, false)?,
             Ir::Implies(two) => !self.bool(&two[0])? || self.bool(&two[1])?,
-            Ir::Not(of, spot) => !self.truth(of, *spot)?,
+            Ir::Not(of, _) => !self.truth(of, ir)?,
             Ir::Equal(two, spot) => {
                 self.two([&two[0], &two[1]], equal)?.map_err(self.located(*spot))?
             }
@@ -439,7 +439,7 @@ impl<'s> Machine<'s> {
         };
         let mut one = |machine: &mut Machine<'s>, element: &Value| {
             machine.bind(first, element).map_err(machine.located(spot))?;
-            machine.each_of(rest, sets, spot, look)
+            if rest.is_empty() { look(machine) } else { machine.each_of(rest, sets, spot, look) }
         };
         if let Value::Range(from, to) = set {
             for number in *from..=*to {
