@@ -1,6 +1,6 @@
 //! The controlled engine's figures, on a Michael-Scott queue with 3 threads of 8 calls each: rounds
-//! per CPU second in the harness, with each scheduling policy and with either carrier, and rounds
-//! per second from end to end. `cargo bench --bench engine`
+//! per CPU second in the harness, with each scheduling policy, either carrier, and what is looked
+//! for; and rounds per second from end to end. `cargo bench --bench engine`
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,7 +9,9 @@ use std::time::Duration;
 use interlap::adapter::cache::Cache;
 use interlap::adapter::compile::{Flavour, Request, Toolchain};
 use interlap::adapter::sources::Sources;
-use interlap::core::plan::{Carrier, Engine, Job, Plan, Shard, WARM_UP_ROUNDS};
+use interlap::core::plan::{
+    Carrier, Control, Engine, Job, MemoryModel, Plan, Races, Shard, WARM_UP_ROUNDS,
+};
 use interlap::core::time_limit::TimeLimit;
 use interlap::finding::Stored;
 use interlap::finding::trust::Trusted;
@@ -32,23 +34,32 @@ const POLICIES: [Option<&str>; 8] = [
 const TURNS: &str = "all in turns";
 /// Those of the second: what fibers save is switches, of which the policies make few or many.
 const SWITCHING: [Option<&str>; 3] = [None, Some("walk:20"), Some("walk:50")];
+/// The rounds of the third, all of which are judged, as in a run; beside the first.
+const LOOKING: [(&str, Races, MemoryModel, &str); 4] = [
+    ("no races, sc", Races::Off, MemoryModel::Sc, ""),
+    ("as in a run", Races::Some, MemoryModel::Some, "; goal: at least 85 %"),
+    ("races in each", Races::All, MemoryModel::Sc, "; goal: at least 60 %"),
+    ("tso in each", Races::Off, MemoryModel::Tso, ""),
+];
 const FIBER_ROUNDS: u64 = 40_000;
 const THREAD_ROUNDS: u64 = 4_000;
 /// Everything is measured so many times, by turns: other work on the machine takes up to half of
 /// the speed for seconds on end, and what a harness can do is the best.
 const PASSES: usize = 9;
 const SWITCHING_PASSES: usize = 3;
+const LOOKED_AT: [&str; 4] =
+    [TARGET, "targets/treiber_stack.cpp", "targets/chase_lev.cpp", "targets/mutex_map.cpp"];
 const JOBS: u64 = 2;
 const CHECKED_ROUNDS: u64 = 200_000;
 
 fn main() {
-    let bench = Bench::new();
+    let bench = Bench::new(TARGET);
     println!("MS queue, 3 threads x 8 calls: rounds per CPU second in the harness");
     println!("  {:<16} {:>8} {:>8}", "", "best", "median");
     let mut rates = POLICIES.map(|_| Vec::new());
     for _ in 0..PASSES {
         for (policy, rates) in POLICIES.iter().zip(&mut rates) {
-            rates.push(bench.harness(*policy, Carrier::Fiber, FIBER_ROUNDS));
+            rates.push(bench.harness(&policy_on(*policy, Carrier::Fiber), FIBER_ROUNDS));
         }
     }
     for (policy, rates) in POLICIES.iter().zip(&mut rates) {
@@ -61,14 +72,15 @@ fn main() {
     for policy in SWITCHING {
         let (mut fibers, mut threads) = (Vec::new(), Vec::new());
         for _ in 0..SWITCHING_PASSES {
-            fibers.push(bench.harness(policy, Carrier::Fiber, FIBER_ROUNDS));
-            threads.push(bench.harness(policy, Carrier::Thread, THREAD_ROUNDS));
+            fibers.push(bench.harness(&policy_on(policy, Carrier::Fiber), FIBER_ROUNDS));
+            threads.push(bench.harness(&policy_on(policy, Carrier::Thread), THREAD_ROUNDS));
         }
         let (fibers, threads) = (best_and_median(&mut fibers).1, best_and_median(&mut threads).1);
         let (name, ratio) = (policy.unwrap_or(TURNS), fibers / threads);
         println!("  {name:<16} {threads:>8.0} {fibers:>8.0}: {ratio:.1} times as many");
     }
     println!("  goal: at least 20 times where threads are switched often\n");
+    looking();
 
     let (wall, cpu) = bench.end_to_end();
     println!("From end to end, every round checked, {JOBS} harnesses");
@@ -78,6 +90,32 @@ fn main() {
     println!("  goal: at least 30000 rounds a second on 2 processors");
 }
 
+/// All policies in turns.
+fn looking() {
+    println!("With what is looked for, every round judged, all policies in turns (medians)");
+    for target in LOOKED_AT {
+        let bench = Bench::new(target);
+        let mut rates = LOOKING.map(|_| Vec::new());
+        for _ in 0..PASSES {
+            for ((_, races, memory_model, _), rates) in LOOKING.iter().zip(&mut rates) {
+                let (races, memory_model) = (*races, *memory_model);
+                let control = Control { races, memory_model, ..policy_on(None, Carrier::Fiber) };
+                rates.push(bench.judging(&control, FIBER_ROUNDS));
+            }
+        }
+        let medians = rates.map(|mut rates| best_and_median(&mut rates).1);
+        for ((name, .., goal), rate) in LOOKING.iter().zip(medians) {
+            let part = 100.0 * rate / medians[0];
+            println!("  {target:<26} {name:<14} {rate:>8.0}: {part:.0} %{goal}");
+        }
+    }
+    println!();
+}
+
+fn policy_on(policy: Option<&str>, carrier: Carrier) -> Control {
+    Control { policy: policy.map(str::to_string), carrier, ..Plan::new(TARGET, 1).control }
+}
+
 fn best_and_median(rates: &mut [f64]) -> (f64, f64) {
     rates.sort_by(f64::total_cmp);
     (rates[rates.len() - 1], rates[rates.len() / 2])
@@ -85,46 +123,55 @@ fn best_and_median(rates: &mut [f64]) -> (f64, f64) {
 
 /// What all measurements share.
 struct Bench {
+    target: &'static str,
     harness: PathBuf,
     library: PathBuf,
     scratch: tempfile::TempDir,
 }
 
 impl Bench {
-    fn new() -> Bench {
+    fn new(target: &'static str) -> Bench {
         let toolchain = Toolchain::new(Cache::for_user().expect("a cache"), Sources::EMBEDDED);
         let request = Request {
-            source: Path::new(env!("CARGO_MANIFEST_DIR")).join(TARGET),
+            source: Path::new(env!("CARGO_MANIFEST_DIR")).join(target),
             flavour: Flavour::Hooked,
             ..Request::default()
         };
         let compiled = toolchain.expect("a compiler").compile(&request).expect("it compiles");
         Bench {
+            target,
             harness: PathBuf::from(env!("CARGO_BIN_EXE_interlap-harness")),
             library: compiled.library,
             scratch: tempfile::tempdir().expect("a temporary directory"),
         }
     }
 
-    fn plan(policy: Option<&str>, carrier: Carrier) -> Plan {
-        let mut plan = Plan::new(TARGET, 1);
-        (plan.engine, plan.threads, plan.calls) = (Engine::Controlled, 3, Some(8));
-        plan.control.policy = policy.map(str::to_string);
-        plan.control.carrier = carrier;
-        plan
+    fn plan(&self, control: &Control) -> Plan {
+        let plan = Plan { control: control.clone(), ..Plan::new(self.target, 1) };
+        Plan { engine: Engine::Controlled, threads: 3, calls: Some(8), ..plan }
     }
 
     /// Rounds per CPU second of a harness whose rounds nobody reads.
-    fn harness(&self, policy: Option<&str>, carrier: Carrier, rounds: u64) -> f64 {
+    fn harness(&self, control: &Control, rounds: u64) -> f64 {
+        self.rate(control, rounds, false)
+    }
+
+    /// The same, where it judges the rounds itself.
+    fn judging(&self, control: &Control, rounds: u64) -> f64 {
+        self.rate(control, rounds, true)
+    }
+
+    fn rate(&self, control: &Control, rounds: u64, judges: bool) -> f64 {
         let job = Job {
-            plan: Bench::plan(policy, carrier),
+            plan: self.plan(control),
             library: self.library.clone(),
             round_first: 0,
             round_step: 1,
             round_end: Some(rounds),
             hang_milliseconds: 60_000,
             milliseconds_max: None,
-            judges: false,
+            races_known: Vec::new(),
+            judges,
             directory: self.scratch.path().to_path_buf(),
         };
         let job_file = self.scratch.path().join("job.json");
@@ -141,7 +188,7 @@ impl Bench {
         let options = Options {
             trusted: Trusted::by_user(),
             key: None,
-            plan: Bench::plan(None, Carrier::Fiber),
+            plan: self.plan(&policy_on(None, Carrier::Fiber)),
             jobs: JOBS,
             shard: Shard::ALL,
             library: self.library.clone(),

@@ -206,6 +206,7 @@ fn job(shape: &Rounds, rounds: u64, flavour: Flavour, scratch: &Path) -> PathBuf
         round_end: Some(WARM_UP_ROUNDS + rounds),
         hang_milliseconds: 60_000,
         milliseconds_max: None,
+        races_known: Vec::new(),
         judges: true,
         directory: scratch.to_path_buf(),
     };

@@ -3,6 +3,8 @@
 // Guarantee: linearizable multi-producer multi-consumer FIFO queue; pop answers false only if the
 // queue was empty.
 // Source: Boost.Lockfree manual, "Introduction & Motivation" and "Data Structures".
+// Race: *boost::lockfree::* a node is read that another thread may have taken and writes anew; its
+// tag tells, and what was read is dropped.
 #include <boost/lockfree/queue.hpp>
 #include <boost/version.hpp>
 #include <interlap.hpp>

@@ -3,6 +3,7 @@
 // Guarantee: linearizable map; every operation holds the locks of the buckets of its key.
 // Source: class documentation of cuckoohash_map (libcuckoo/cuckoohash_map.hh); Li, Andersen,
 // Kaminsky, Freedman, "Algorithmic Improvements for Fast Concurrent Cuckoo Hashing", EuroSys 2014.
+// Race: *::maybe_resize_locks the list of locks grows while others read where its last element is.
 #include <interlap.hpp>
 #include <libcuckoo/cuckoohash_map.hh>
 

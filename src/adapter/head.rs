@@ -13,6 +13,7 @@ use crate::model::settings::{is_setting, joined};
 /// // Bug: the tail is published before the value is written.
 /// // Native: yes
 /// // Engine: native
+/// // Race: queue.hpp:31-40 the length is a hint, and may be old.
 /// // interlap: -lcds -std=c++20
 /// // interlap: source ../src/hp.cpp
 /// // interlap: action dequeue = Deq
@@ -33,6 +34,8 @@ pub struct Head {
     /// Whether its code can be instrumented. `Engine: native` says that it cannot: the code that
     /// matters is precompiled, or the behaviour is that of the processor.
     pub hookable: bool,
+    /// `Race:`, the function or lines of a data race that is accepted, and why.
+    pub races: Vec<String>,
     /// `interlap:`, flags for the compiler and the linker, and sources of the library.
     pub flags: Vec<String>,
     /// `interlap:`, what it says of a specification that is the model.
@@ -50,6 +53,7 @@ impl Default for Head {
             bug: None,
             native: None,
             hookable: true,
+            races: Vec::new(),
             flags: Vec::new(),
             settings: String::new(),
             model: None,
@@ -85,6 +89,10 @@ impl Head {
             Key::Guarantee => append(&mut self.guarantee, text),
             Key::Source => append(&mut self.source, text),
             Key::Bug => append(&mut self.bug, text),
+            Key::Race if starts => self.races.push(text.to_string()),
+            Key::Race => {
+                self.races.last_mut().into_iter().for_each(|race| continue_with(race, text))
+            }
             Key::Engine if starts => self.hookable = !text.starts_with("native"),
             Key::Native if starts => {
                 let word = text.split(|c: char| !c.is_ascii_alphabetic()).next();
@@ -124,6 +132,7 @@ enum Key {
     Bug,
     Native,
     Engine,
+    Race,
     Flags,
     Settings,
     Other,
@@ -136,6 +145,7 @@ fn split_key(line: &str) -> (Option<Key>, &str) {
         ("Bug:", Key::Bug),
         ("Native:", Key::Native),
         ("Engine:", Key::Engine),
+        ("Race:", Key::Race),
         ("interlap:", Key::Flags),
     ];
     for (name, key) in keys {
@@ -149,12 +159,14 @@ fn split_key(line: &str) -> (Option<Key>, &str) {
 
 fn append(text: &mut Option<String>, more: &str) {
     match text {
-        Some(text) => {
-            text.push(' ');
-            text.push_str(more);
-        }
+        Some(text) => continue_with(text, more),
         None => *text = Some(more.to_string()),
     }
+}
+
+fn continue_with(text: &mut String, more: &str) {
+    text.push(' ');
+    text.push_str(more);
 }
 
 /// The lines of the comment at the start of the text, without comment marks and without leading
@@ -199,6 +211,8 @@ mod tests {
         // Bug: the tail moves first.\n\
         // Native: no, needs three switches\n\
         // Engine: native\n\
+        // Race: q.hpp:3 a hint,\n\
+        //   no more.\n\
         // interlap: -lcds '-DNAME=two words'\n\
         // interlap: -std=c++20\n\
         // interlap: action dequeue = Deq\n\
@@ -216,9 +230,10 @@ mod tests {
         assert_eq!(head.source.as_deref(), Some("its manual, chapter 3."));
         assert_eq!(head.bug.as_deref(), Some("the tail moves first."));
         assert!(!head.hookable);
+        assert_eq!(head.races, ["q.hpp:3 a hint, no more."]);
         assert_eq!(head.native, Some(false));
         assert_eq!(head.flags, ["-lcds", "-DNAME=two words", "-std=c++20", "../src/a.cpp", "b.c"]);
-        assert_eq!(line_of_flag(TEXT, |flag| flag == "b.c"), Some(16));
+        assert_eq!(line_of_flag(TEXT, |flag| flag == "b.c"), Some(18));
         assert_eq!(line_of_flag(TEXT, |flag| flag == "c.c"), None);
         assert_eq!(head.settings, "action dequeue = Deq;constant N = {1, 2}");
         assert_eq!(head.model.as_deref(), Some("fifo:empty=lone"));

@@ -113,6 +113,7 @@ pub struct Control {
     /// Sequential consistency in plans that were stored before there was a choice.
     #[serde(default)]
     pub memory_model: MemoryModel,
+    /// Off in plans that were stored before there was a choice.
     #[serde(default)]
     pub races: Races,
     /// Steps of a round after which it counts as a livelock.
@@ -335,7 +336,7 @@ impl Plan {
                 heap: Heap::Some,
                 plain_points: PlainPoints::Some,
                 memory_model: MemoryModel::Some,
-                races: Races::Off,
+                races: Races::Some,
                 steps_max: 100_000,
                 records: false,
                 trail: false,
@@ -511,6 +512,10 @@ impl std::str::FromStr for Shard {
 /// The prefix of a line in which a harness reports an error of its own, not of the target.
 pub const OWN_FAILURE: &str = "interlap-harness failed:";
 
+/// The places of a data race, as addresses in the library's file: the access that showed it, then
+/// the earlier one. 0: not in the library.
+pub type RacePlaces = [u64; 2];
+
 /// The instructions of the main program to a harness process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
@@ -527,6 +532,9 @@ pub struct Job {
     pub milliseconds_max: Option<u64>,
     /// A directory for the target's files that no other process uses.
     pub directory: PathBuf,
+    /// Data races that do not end a round.
+    #[serde(default)]
+    pub races_known: Vec<RacePlaces>,
     /// Whether the controlled engine judges short rounds itself, and keeps the calls of those that
     /// are consistent.
     #[serde(default)]

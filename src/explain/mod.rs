@@ -39,6 +39,7 @@ use crate::trace::area::Stage;
 use crate::trace::frame::{Deed, When};
 use crate::trace::rounds::Round;
 use crate::trace::trail::{Act, EVENTS_MAX, Event, is_new_memory};
+use fault::Concerned;
 use memory::Memory;
 use visibility::CallSpan;
 
@@ -60,10 +61,12 @@ pub fn interleaving(
     let traced = TracedRound { stored, trail };
     let types = Types::load(lines.library());
     let mut memory = Memory::with_types_from(trail, &types);
-    let freeing = fault::freeing(failure, trail);
-    let mut rows = traced.rows(lines, &mut memory, freeing);
-    let call = |place: &FaultPlace| traced.call_of(place, freeing);
+    let concerned = Concerned::new(failure, trail);
+    let mut rows = traced.rows(lines, &mut memory, &concerned);
+    let call = |place: &FaultPlace| traced.call_of(place, concerned.freeing);
     fault::name_places(failure, &|address| memory.name(address), &call);
+    let row = |at| rows.iter().find(|(of, _)| of.is_act(at)).map(|(_, row)| row.clone());
+    concerned.name_synchronized(failure, trail, &row);
     let loops = loops::rows(failure, trail, &rows, &|thread| traced.last_call(thread));
     rows.extend(fault::row(failure, steps.steps).map(|row| (Position::LAST, row)));
     rows.sort_by_key(|(at, _)| *at);
@@ -135,12 +138,12 @@ struct TracedRound<'a> {
 }
 
 impl TracedRound<'_> {
-    /// The rows in any order. Adds all blocks to `memory`. `freeing` freed the block of the fault.
+    /// The rows in any order. Adds all blocks to `memory`. `concerned` are the fault's.
     fn rows(
         &self,
         lines: &mut SourceLines,
         memory: &mut Memory,
-        freeing: Option<&Event>,
+        concerned: &Concerned,
     ) -> Vec<(Position, Row)> {
         let (mut rows, mut texts) = (self.calls(), Texts::default());
         let spans = self.spans();
@@ -155,8 +158,8 @@ impl TracedRound<'_> {
             let reuses = event.act == Act::Allocate
                 && memory.former(event.address).is_some()
                 && spans.iter().any(|call| call.has(event));
-            let is_freeing = freeing.is_some_and(|freeing| std::ptr::eq(freeing, event));
-            let matters = reuses || is_freeing;
+            let is_concerned = concerned.has(event);
+            let matters = reuses || is_concerned;
             let from = if is_crash_of_access(&self.trail[..=at]) { at - 1 } else { at };
             let source = sources[from].clone().filter(|_| event.code != 0);
             let place = source.map(|source| texts.place(source));
@@ -166,7 +169,7 @@ impl TracedRound<'_> {
                 what: RowKind::Act { did: action(event, memory), times: 1, place },
                 matters: marks[at].matters || matters,
                 is_news: marks[at].is_news || matters,
-                decides: marks[at].decides || is_freeing,
+                decides: marks[at].decides || concerned.is_freeing(event),
                 delayed: event.act == Act::Buffer,
                 container: memory.container(event),
                 changes: visibility::changes_memory(event),
@@ -244,6 +247,7 @@ impl TracedRound<'_> {
         let step = match place.deed {
             Deed::HadFreed { .. } => freeing.filter(|event| event.thread == thread)?.step,
             Deed::HadAllocated { .. } => return None,
+            Deed::Raced { .. } => return place.call.clone(),
             _ => NEVER,
         };
         let history = &self.stored.round.history;

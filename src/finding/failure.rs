@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::interleaving::{Call, Memory, Place};
+use super::interleaving::{Action, Call, Memory, Place};
 use super::locations::Occurrence;
 use crate::check::{Explanation, Partials};
 use crate::core::history::{History, OperationId};
@@ -95,6 +95,17 @@ pub struct FaultPlace {
     /// Its source line, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<Place>,
+    /// Of a data race, once it is explained: how its thread synchronized last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub synchronized: Option<Box<Synchronized>>,
+}
+
+/// What a thread did last by which other threads may be ordered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Synchronized {
+    /// None: it has not.
+    pub did: Option<Action>,
+    pub line: Option<Place>,
 }
 
 impl Failure {
@@ -105,9 +116,10 @@ impl Failure {
         let places = fault.places.iter().map(|place| FaultPlace {
             who: place.who,
             deed: place.deed,
-            call: call_under_way(&fault.history, place.who),
+            call: call_of(&fault.history, place.who, place.deed),
             memory: None,
             line: lines.next().flatten(),
+            synchronized: None,
         });
         Failure::Fault {
             kind: fault.kind,
@@ -135,6 +147,18 @@ impl Failure {
         let places = places.iter().filter_map(|place| Some((at(place), place.line.as_ref()?)));
         crash.chain(places).collect()
     }
+}
+
+/// The call during which a place was: where that may have been earlier, only one of a data race has
+/// its number.
+fn call_of(history: &History, who: Who, deed: Deed) -> Option<Call> {
+    let (Deed::Raced { .. }, When::InCall(number)) = (deed, who.when) else {
+        return call_under_way(history, who);
+    };
+    let threads = history.threads.iter().filter(|own| own.client == who.thread);
+    let mut calls = threads.flat_map(|own| own.operations().iter().map(move |made| (own, made)));
+    let (own, made) = calls.nth(number as usize - 1)?;
+    Some(Call { op: made.op, args: own.args(made).to_vec() })
 }
 
 /// The last call of the thread, if it is this one and has not returned.

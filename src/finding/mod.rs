@@ -49,7 +49,7 @@ use interleaving::Place;
 use signature::Signature;
 use sources::Sources;
 
-pub use failure::{Circumstance, Escaped, Failure, FaultPlace};
+pub use failure::{Circumstance, Escaped, Failure, FaultPlace, Synchronized};
 pub use identity::Identity;
 pub use shrunk::{Shrunk, Size};
 pub use stored::{JSON_FILE, ORIGINAL_FILE, PAGE_FILE, REPORT_FILE, SCRIPT_FILE, Stored};
@@ -132,6 +132,9 @@ pub struct Finding {
     /// The known issue that it shows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known: Option<KnownAs>,
+    /// Of a finding that is none itself: the data races in its round, most likely its cause.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub races: Vec<Signature>,
     /// The directory of the known finding that it shows again, which was replayed before the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regression: Option<String>,
@@ -207,6 +210,7 @@ impl Finding {
             missed_for: None,
             can_be_controlled: false,
             known: None,
+            races: Vec::new(),
             regression: None,
             recorded: None,
             cross_engine: None,

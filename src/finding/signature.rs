@@ -7,7 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::core::operation::Op;
-use crate::process::fault::{Fault, FaultKind, Site};
+use crate::process::fault::{Fault, FaultKind, Site, SiteLine};
 use crate::trace::area::Stage;
 use crate::trace::frame::DetectedKind;
 
@@ -60,12 +60,24 @@ impl Signature {
         }
     }
 
+    /// The source lines of a fault, if it is known by them.
+    pub fn lines(&self) -> &[SiteLine] {
+        match self {
+            Signature::Fault { site: Some(Site::Lines(lines)), .. } => lines,
+            _ => &[],
+        }
+    }
+
     /// What the target did at a fault.
     pub fn stage(&self) -> Option<Stage> {
         match self {
             Signature::Fault { stage, .. } => Some(*stage),
             Signature::Violation { .. } => None,
         }
+    }
+
+    pub fn is_data_race(&self) -> bool {
+        self.fault_kind() == Some(FaultKind::Detected(DetectedKind::DataRace))
     }
 
     pub fn is_hang(&self) -> bool {

@@ -18,7 +18,7 @@ use super::{
 use crate::binary::members::Types;
 use crate::check::Limits;
 use crate::core::operation::Op;
-use crate::core::plan::{Engine, PlainPoints};
+use crate::core::plan::{Engine, PlainPoints, Races};
 use crate::finding::Stored;
 use crate::finding::known::Classification;
 use crate::finding::signature::Signature;
@@ -46,6 +46,8 @@ pub(super) struct Collector<'a> {
     by_signature: HashMap<Signature, usize>,
     /// The number of findings that are neither known nor possibly known.
     new: usize,
+    /// The data races among these.
+    races: usize,
     hello: Option<(Box<Hello>, Spec)>,
     ending: Option<Ending>,
     is_growth_reported: bool,
@@ -78,6 +80,7 @@ impl<'a> Collector<'a> {
             ticked: Instant::now(),
             counting,
             new: findings.len() - known,
+            races: 0,
             findings,
             by_signature,
             hello: None,
@@ -224,13 +227,17 @@ impl<'a> Collector<'a> {
             self.add_again(first, stored, recording.as_deref());
             return Ok(());
         }
+        let mut seen = Vec::new();
         if self.options.known.may_lack_lines(&stored) {
-            self.confirm(&mut stored);
+            seen = self.confirm(&mut stored);
         }
-        self.mark_known(&mut stored, is_alone);
+        if !self.mark_known(&mut stored, is_alone) {
+            return Ok(());
+        }
         // The rest takes a while, so the other jobs may end now.
         self.end_if_over();
-        self.confirm(&mut stored);
+        seen.extend(self.confirm(&mut stored));
+        self.add_races(&mut stored, seen)?;
         if !is_alone {
             self.explain(&mut stored);
         }
@@ -244,18 +251,45 @@ impl<'a> Collector<'a> {
     }
 
     /// Decides whether a finding is known. An unknown one of a sequential round ends the run,
-    /// because later findings would say little.
-    fn mark_known(&mut self, stored: &mut Stored, is_alone: bool) {
+    /// because later findings would say little. Returns whether it is to be kept: a target that has
+    /// data races may have many, which count as one, and of which there is a limit, too.
+    fn mark_known(&mut self, stored: &mut Stored, is_alone: bool) -> bool {
+        let is_race = stored.finding.signature.is_data_race();
         match self.options.known.classify(stored) {
             Classification::Known(known) => {
                 stored.finding.known = Some(known);
                 self.counting.statistics.known += 1;
-                return;
+                return true;
+            }
+            _ if is_race && self.races >= self.options.findings_max => return false,
+            Classification::New if is_race => {
+                self.new += usize::from(self.races == 0);
+                self.races += 1;
             }
             Classification::New => self.new += 1,
             Classification::Open => {}
         }
         self.end_if_sequential(is_alone);
+        true
+    }
+
+    /// Adds the data races that were seen in the finding's round, as findings and to this one.
+    fn add_races(&mut self, stored: &mut Stored, seen: Vec<Sighting>) -> Result<()> {
+        let is_race = |sighting: &Sighting| sighting.finding.signature.is_data_race();
+        if stored.finding.signature.is_data_race() {
+            return Ok(());
+        }
+        for race in seen.into_iter().filter(is_race) {
+            let signature = race.finding.signature.clone();
+            self.add_sighting(race)?;
+            let is_new = |at: &usize| self.findings[*at].finding.known.is_none();
+            let races = &mut stored.finding.races;
+            if self.by_signature.get(&signature).is_some_and(is_new) && !races.contains(&signature)
+            {
+                races.push(signature);
+            }
+        }
+        Ok(())
     }
 
     fn end_if_sequential(&mut self, is_alone: bool) {
@@ -273,6 +307,7 @@ impl<'a> Collector<'a> {
         }
         stored.finding.sightings = first.finding.sightings;
         stored.finding.known = first.finding.known.clone();
+        stored.finding.races = first.finding.races.clone();
         stored.finding.regression = first.finding.regression.clone();
         stored.finding.after_rounds = first.finding.after_rounds;
         stored.finding.after_seconds = first.finding.after_seconds;
@@ -342,27 +377,33 @@ impl<'a> Collector<'a> {
     }
 
     /// Reruns the finding's round in a fresh process, with the controlled engine, unless that was
-    /// done.
-    fn confirm(&mut self, stored: &mut Stored) {
+    /// done. Returns what was seen, data races among it if these are looked for at all.
+    fn confirm(&mut self, stored: &mut Stored) -> Vec<Sighting> {
         let pointless = stored.finding.confirmed.is_some()
             || self.options.plan.engine != Engine::Controlled
             || self.options.wanted.is_some()
             || self.options.time.is_grace_over()
             || self.options.stop.load(Ordering::Relaxed);
         if pointless {
-            return;
+            return Vec::new();
         }
-        match rerun::rerun_in(self.options, stored.finding.round, self.scratch) {
+        let mut options = self.options.clone();
+        if options.plan.control.races == Races::Some {
+            options.plan.control.races = Races::All;
+        }
+        match rerun::rerun_in(&options, stored.finding.round, self.scratch) {
             Ok(seen) => {
                 let same = |s: &Sighting| s.finding.signature == stored.finding.signature;
                 let is_same = seen.iter().any(same);
                 // A rerun that was cut short says nothing.
                 let is_whole = is_same || !self.options.time.is_grace_over();
                 stored.finding.confirmed = is_whole.then_some(is_same);
+                seen
             }
             Err(error) => {
                 let round = stored.finding.round;
                 self.warn(format!("round {round} could not be run again: {error:#}"));
+                Vec::new()
             }
         }
     }

@@ -179,6 +179,8 @@ impl Observer for Progress {
     fn found(&mut self, stored: &Stored) {
         match &stored.finding.known {
             _ if self.quiet => {}
+            // They come in numbers, and are counted at the end.
+            Some(_) if stored.finding.signature.is_data_race() => {}
             Some(known) => {
                 let (directory, finding) = (stored.directory.display(), &stored.finding);
                 self.say(&format!("known: {known}: {}, in {directory}", finding.signature));

@@ -191,6 +191,9 @@ fn about(stored: &Stored) -> Vec<(String, String)> {
     if let Some(known) = &finding.known {
         row("Known as", known.to_string());
     }
+    for (at, race) in finding.races.iter().enumerate() {
+        row(if at == 0 { "Most likely" } else { "" }, format!("because of a {race}"));
+    }
     if let Some(of) = &finding.regression {
         row("Regression of", format!("{of}, which shows again"));
     }

@@ -11,7 +11,7 @@ use crate::finding::{Failure, FaultPlace, Finding};
 use crate::fuzz::FailedAtLoad;
 use crate::process::fault::{FaultKind, Hang};
 use crate::trace::area::{Ended, Stage, signal_name};
-use crate::trace::frame::{Awaited, Deed, DetectedKind, Wait, When, Who};
+use crate::trace::frame::{AccessKind, Awaited, Deed, DetectedKind, Wait, When, Who};
 
 pub const NOTHING_FOUND: &str = "Nothing found";
 pub const HARDLY_TESTED: &str = "Hardly anything was tested";
@@ -67,7 +67,8 @@ pub fn error(error: &anyhow::Error) -> String {
 
 /// One sentence about a fault: what happened, to which thread, during what. Nothing of a violation.
 pub fn fault(failure: &Failure) -> String {
-    let Failure::Fault { kind, stage, thread, drain, address, line, hang, steps, .. } = failure
+    let Failure::Fault { kind, stage, thread, drain, address, line, hang, steps, places, .. } =
+        failure
     else {
         return String::new();
     };
@@ -123,7 +124,10 @@ pub fn fault(failure: &Failure) -> String {
              the process then did not get what interlap needs in it, such as a thread."
         ),
         FaultKind::Detected(kind) => {
-            let what = detected(*kind, &who, steps.unwrap_or(0));
+            let what = match (kind, &places[..]) {
+                (DetectedKind::DataRace, [now, earlier]) => race(now, earlier),
+                _ => detected(*kind, &who, steps.unwrap_or(0)),
+            };
             match stage {
                 Stage::Calls => format!("{what}."),
                 _ => format!("{what}, while {doing}."),
@@ -162,18 +166,36 @@ fn detected(kind: DetectedKind, who: &str, steps: u64) -> String {
         DetectedKind::OutOfBounds => {
             format!("{who} accessed memory outside of every allocated block")
         }
-        DetectedKind::DataRace => {
-            format!("Data race: nothing orders an access by {who} and one before it")
-        }
+        DetectedKind::DataRace => format!("{who} accessed memory in a data race"),
     }
+}
+
+/// "Data race: nothing orders the accesses to #1.value by thread 0 and thread 1".
+fn race(now: &FaultPlace, earlier: &FaultPlace) -> String {
+    let memory = now.memory.as_ref().map_or_else(|| "memory".to_string(), memory);
+    let by = |place: &FaultPlace| match place.who.when {
+        When::Keeper => who(place.who),
+        _ => format!("thread {}", place.who.thread),
+    };
+    format!("Data race: nothing orders the accesses to {memory} by {} and {}", by(earlier), by(now))
 }
 
 /// A line for each event that led to a fault.
 pub fn places(failure: &Failure) -> Vec<String> {
     let Failure::Fault { kind, places, .. } = failure else { return Vec::new() };
-    let words = |place: &FaultPlace| match &place.line {
-        Some(line) => format!("{}, in {}", deed(place, *kind), source(line)),
-        None => deed(place, *kind),
+    let at = |line: &Option<Place>| match line {
+        Some(line) => format!(", in {}", source(line)),
+        None => String::new(),
+    };
+    let synchronized = |place: &FaultPlace| {
+        let last = place.synchronized.as_ref()?;
+        Some(match &last.did {
+            Some(did) => format!("; its last synchronization: {}{}", action(did), at(&last.line)),
+            None => "; until then it has not synchronized".to_string(),
+        })
+    };
+    let words = |place: &FaultPlace| {
+        deed(place, *kind) + &at(&place.line) + &synchronized(place).unwrap_or_default()
     };
     places.iter().map(words).collect()
 }
@@ -213,10 +235,14 @@ fn deed(place: &FaultPlace, kind: FaultKind) -> String {
         Deed::AccessedBetween { writes } => {
             format!("{who} {} memory between two blocks of the heap", verb(writes))
         }
-        Deed::Raced { writes, is_atomic, address, size } => {
-            let how = if is_atomic { " atomically" } else { "" };
-            let bytes = if size == 1 { "byte" } else { "bytes" };
-            format!("{who}{how} {} {size} {bytes} at {}", verb(writes), at(address))
+        Deed::Raced { writes, kind, address, size } => {
+            let (how, bytes) = match kind {
+                AccessKind::Atomic => (" atomically", "byte"),
+                AccessKind::Volatile => ("", "volatile byte"),
+                AccessKind::Plain => ("", "byte"),
+            };
+            let bytes = counted(size, bytes);
+            format!("{who}{how} {} {bytes} at {}", verb(writes), at(address))
         }
         Deed::HadFreed { .. } if kind == FaultKind::Detected(DetectedKind::DoubleFree) => {
             format!("{who} had freed it")
@@ -392,7 +418,7 @@ mod tests {
 
     fn in_call(thread: u32, deed: Deed) -> FaultPlace {
         let who = Who { thread, when: When::InCall(3) };
-        FaultPlace { who, deed, call: None, memory: None, line: None }
+        FaultPlace { who, deed, call: None, memory: None, line: None, synchronized: None }
     }
 
     fn detected_fault(kind: DetectedKind, places: Vec<FaultPlace>) -> Failure {

@@ -113,6 +113,7 @@ fn replaced(stored: &Stored, smallest: Smallest) -> Stored {
         after_seconds: before.after_seconds,
         sightings: before.sightings,
         known: before.known.clone(),
+        races: before.races.clone(),
         regression: before.regression.clone(),
         can_be_controlled: before.can_be_controlled,
         recorded_as: before.recorded_as.clone(),

@@ -82,6 +82,13 @@ pub struct CodeRange {
     pub end: u64,
 }
 
+impl CodeRange {
+    /// The address in the library's file, if it is one of its code.
+    pub fn in_file(self, address: u64) -> Option<u64> {
+        (self.start..self.end).contains(&address).then(|| address - self.base)
+    }
+}
+
 /// The target's description of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TargetInfo {
@@ -308,7 +315,7 @@ pub enum Deed {
     /// Made one of two accesses that nothing orders. The first of them in a report was made last.
     Raced {
         writes: bool,
-        is_atomic: bool,
+        kind: AccessKind,
         address: u64,
         size: u64,
     },
@@ -365,6 +372,15 @@ impl Deed {
             _ => None,
         }
     }
+}
+
+/// How memory is accessed. To the language, volatile accesses are plain ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AccessKind {
+    Plain,
+    Volatile,
+    Atomic,
 }
 
 /// Something that happened at a place in the target's code.

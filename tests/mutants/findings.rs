@@ -61,6 +61,7 @@ impl Found {
         static MADE: LazyLock<Tool> = LazyLock::new(|| {
             let tool = Tool::new();
             let run = tool.fuzz_text("register.cpp", REGISTER).controlled().jobs(1);
+            let run = run.with("--races=off");
             run.rounds(5000).findings(6).expect(1, &[]);
             findings(&tool.path("findings")).iter().for_each(|finding| {
                 tool.explain(finding).expect(1, &[]);

@@ -37,6 +37,7 @@ fn rounds(how: &str, library: &Path, plan: &Plan) -> Vec<Round> {
         round_end: Some(ROUNDS),
         hang_milliseconds: 30_000,
         milliseconds_max: None,
+        races_known: Vec::new(),
         judges: false,
         directory: folder.path().join("files"),
     };

@@ -3,7 +3,7 @@
 
 use interlap::finding::Failure;
 use interlap::process::fault::FaultKind;
-use interlap::trace::frame::{Deed, DetectedKind};
+use interlap::trace::frame::{AccessKind, Deed, DetectedKind};
 
 use super::tool::{Call, Tool, data};
 
@@ -36,7 +36,7 @@ fn what_orders_accesses_is_enough() {
 fn a_little_less_is_a_race() {
     let tool = Tool::new();
     let run = pairs(&tool, 20_000).with("--races=all --cflag -DWRONG");
-    let run = run.findings(RACY.len() as u64);
+    let run = run.findings(3 * RACY.len() as u64);
     let answer = run.expect(1, &[DetectedKind::DataRace.name()]);
     for method in RACY {
         answer.expect(1, &[&format!("Pairs::{method}")]);
@@ -70,7 +70,7 @@ fn a_race_has_both_accesses_with_their_lines_and_names() {
     let Failure::Fault { kind, places, .. } = &stored.finding.what else { panic!("a fault") };
     assert_eq!(*kind, FaultKind::Detected(DetectedKind::DataRace));
     let writes = places.iter().map(|place| match place.deed {
-        Deed::Raced { writes, is_atomic: false, size: 8, .. } => writes,
+        Deed::Raced { writes, kind: AccessKind::Plain, size: 8, .. } => writes,
         other => panic!("{other:?}"),
     });
     let mut writes: Vec<bool> = writes.collect();

@@ -144,10 +144,14 @@ pub enum Synchronizes {
     Releases,
     /// All that others did so far is before: what it reads may come from any of them.
     AcquiresAll,
+    /// All that others did so far is before, and what this one did is before what they do next.
+    MeetsAll,
     /// As a releasing store of the byte at the object's address.
     Stores,
     /// All so far is before what the thread of that number does.
     Starts,
+    /// All that the thread of that number did, which has ended, is before what this one does next.
+    Joins,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,6 +14,8 @@ use smallvec::SmallVec;
 
 use super::turns::{Order, Turn, Turns};
 use crate::clock::Clock;
+use crate::controlled::accesses;
+use crate::controlled::core::access::Synchronizes;
 use crate::controlled::core::engine::{self, RoundSettings, Wait};
 use crate::controlled::core::waiting;
 use crate::controlled::state::heap;
@@ -170,6 +172,7 @@ impl<'a> Round<'a> {
         self.structure.set((&raw const structure).cast());
         self.enter_stage(Stage::Calls);
         for thread in 0..threads as usize {
+            accesses::synchronizes(Synchronizes::Starts, thread);
             engine::start_caller(thread, caller_thread, argument)
                 .map_err(|error| format!("cannot control: no thread: {error}"))?;
         }
@@ -185,6 +188,8 @@ impl<'a> Round<'a> {
             return Ok(());
         }
         waiting::watch(false);
+        let callers = 0..threads as usize;
+        callers.for_each(|caller| accesses::synchronizes(Synchronizes::Joins, caller));
         self.enter_stage(Stage::Drain);
         if shape.drains {
             self.drain(&structure);

@@ -71,6 +71,7 @@ pub fn rounds(
     }
     environment::signals::take_mask_over();
     growth::begin(job);
+    races::set_known(job.races_known.clone());
     environment::time_stamp::make_virtual();
     let bye = all(job, target, &schedules, area, pipe);
     area.flush(pipe)?;

@@ -13,11 +13,13 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use words::Words;
+pub use words::{Access, IsKnown};
+
+mod words;
+
 /// How far each thread is, by its number: what happens before.
 type Clock = SmallVec<[u32; 8]>;
-
-/// Bytes that are kept together.
-const WORD: usize = 8;
 
 /// What a memory order means here. That all seq_cst accesses have an order orders no plain ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,52 +36,6 @@ impl Order {
     }
 }
 
-/// `told` is what is told of an access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Access<T> {
-    pub thread: usize,
-    pub address: usize,
-    pub size: usize,
-    pub is_atomic: bool,
-    pub writes: bool,
-    pub told: T,
-}
-
-impl<T> Access<T> {
-    fn end(&self) -> usize {
-        self.address + self.size
-    }
-
-    /// Whether all that conflicts with the other conflicts with this one.
-    fn covers(&self, other: &Access<T>) -> bool {
-        match (self.is_atomic, self.writes) {
-            (false, true) => true,
-            (false, false) => !other.writes,
-            (true, true) => other.is_atomic,
-            (true, false) => other.is_atomic && !other.writes,
-        }
-    }
-
-    fn conflicts(&self, other: &Access<T>) -> bool {
-        let is_safe = self.is_atomic && other.is_atomic;
-        self.thread != other.thread && (self.writes || other.writes) && !is_safe
-    }
-}
-
-/// An access to some bytes of a word, bit by bit, and how far its thread was then.
-struct Made<T> {
-    access: Access<T>,
-    bytes: u8,
-    at: u32,
-}
-
-struct Word<T> {
-    /// The last ones of each kind that later ones can race with.
-    made: SmallVec<[Made<T>; 2]>,
-    /// What a load of atomic locations in it acquires.
-    atomics: SmallVec<[(u8, Clock); 1]>,
-}
-
 #[derive(Clone, Default)]
 struct Thread {
     now: Clock,
@@ -93,8 +49,9 @@ pub struct HappensBefore<T> {
     threads: Vec<Thread>,
     /// By their keys: what to take them acquires.
     objects: FxHashMap<usize, Clock>,
-    /// By their addresses.
-    words: FxHashMap<usize, Word<T>>,
+    words: Words<T>,
+    /// Only one thread is there: whatever it does is before all that others will do.
+    is_alone: bool,
 }
 
 fn get(clock: &Clock, thread: usize) -> u32 {
@@ -108,19 +65,11 @@ fn join(into: &mut Clock, other: &Clock) {
     into.iter_mut().zip(other).for_each(|(one, other)| *one = (*one).max(*other));
 }
 
-/// The words in which some bytes lie, and which bytes of each.
-fn words(address: usize, size: usize) -> impl Iterator<Item = (usize, u8)> {
-    let end = address + size;
-    (address / WORD * WORD..end).step_by(WORD).map(move |word| {
-        let (first, last) = (address.max(word) - word, end.min(word + WORD) - word);
-        (word, (u8::MAX << first) & (u8::MAX >> (WORD - last)))
-    })
-}
-
 impl<T: Copy> HappensBefore<T> {
-    pub fn new() -> HappensBefore<T> {
-        let (objects, words) = (FxHashMap::default(), FxHashMap::default());
-        HappensBefore { threads: Vec::new(), objects, words }
+    /// Races that `is_known` are not told.
+    pub fn new(is_known: IsKnown<T>) -> HappensBefore<T> {
+        let (threads, objects) = (Vec::new(), FxHashMap::default());
+        HappensBefore { threads, objects, words: Words::new(is_known), is_alone: true }
     }
 
     /// Forgets all. This thread is the first.
@@ -129,6 +78,7 @@ impl<T: Copy> HappensBefore<T> {
         self.objects.clear();
         self.words.clear();
         self.ticks(first);
+        self.is_alone = true;
     }
 
     fn thread(&mut self, thread: usize) -> &mut Thread {
@@ -139,7 +89,7 @@ impl<T: Copy> HappensBefore<T> {
     }
 
     /// Whether it was started.
-    pub fn knows(&self, thread: usize) -> bool {
+    fn knows(&self, thread: usize) -> bool {
         self.threads.get(thread).is_some_and(|of| get(&of.now, thread) != 0)
     }
 
@@ -161,6 +111,19 @@ impl<T: Copy> HappensBefore<T> {
         (of.read, of.fence) = (Clock::new(), Clock::new());
         self.ticks(child);
         self.ticks(parent);
+        self.is_alone = false;
+    }
+
+    #[inline]
+    pub fn is_alone(&self) -> bool {
+        self.is_alone
+    }
+
+    /// All other threads have ended: whether they were joined, too, is seen here.
+    pub fn is_left(&mut self, thread: usize) {
+        let now = &self.threads[thread].now;
+        let is_before = |(other, of): (usize, &Thread)| get(&of.now, other) <= get(now, other);
+        self.is_alone = self.threads.iter().enumerate().all(is_before);
     }
 
     /// All that the other, which has ended, has done is before what this thread does from now on.
@@ -183,6 +146,17 @@ impl<T: Copy> HappensBefore<T> {
                 self.ticks(other);
             }
         }
+    }
+
+    /// The same, and all that it has done is before what others do from now on.
+    pub fn meets_all(&mut self, thread: usize) {
+        self.acquires_all(thread);
+        for other in 0..self.threads.len() {
+            if other != thread && self.knows(other) {
+                self.joins(other, thread);
+            }
+        }
+        self.ticks(thread);
     }
 
     pub fn releases(&mut self, thread: usize, object: usize) {
@@ -213,59 +187,33 @@ impl<T: Copy> HappensBefore<T> {
         updates: bool,
         order: Order,
     ) -> Result<(), Access<T>> {
-        let Access { thread, address, size, writes, .. } = access;
+        if self.is_alone {
+            return Ok(());
+        }
+        let Access { address, writes, .. } = access;
+        let (thread, size) = (usize::from(access.thread), access.size as usize);
+        let words = &mut self.words;
+        let of = &mut self.threads[thread];
         if !writes || updates {
-            let read = self.released_at(address, size);
-            let of = self.thread(thread);
-            join(if order.acquires { &mut of.now } else { &mut of.read }, &read);
+            let into = if order.acquires { &mut of.now } else { &mut of.read };
+            words.acquired(address, size, into);
         }
         // What it acquires is before the access itself.
-        self.made(access)?;
+        let made = words.made(access, &of.now);
         if writes {
-            let of = self.thread(thread);
-            let told = if order.releases { of.now.clone() } else { of.fence.clone() };
-            for (word, bytes) in words(address, size) {
-                self.stores(word, bytes, updates, &told);
-            }
+            let told = if order.releases { &of.now } else { &of.fence };
+            words.stores(address, size, updates, told);
             if order.releases {
                 self.ticks(thread);
             }
         }
-        Ok(())
+        made
     }
 
     /// A releasing store that is no access of the target's.
     pub fn stores_byte(&mut self, thread: usize, address: usize) {
-        let now = self.thread(thread).now.clone();
-        for (word, bytes) in words(address, 1) {
-            self.stores(word, bytes, false, &now);
-        }
+        self.words.stores(address, 1, false, &self.threads[thread].now);
         self.ticks(thread);
-    }
-
-    /// What a load of these bytes would acquire.
-    fn released_at(&self, address: usize, size: usize) -> Clock {
-        let mut all = Clock::new();
-        for (word, bytes) in words(address, size) {
-            let atomics = self.words.get(&word).map_or(&[][..], |word| &word.atomics);
-            let overlapping = atomics.iter().filter(|(of, _)| of & bytes != 0);
-            overlapping.for_each(|(_, clock)| join(&mut all, clock));
-        }
-        all
-    }
-
-    /// A store to an atomic location tells this. One that updates goes on with what was told.
-    fn stores(&mut self, word: usize, bytes: u8, updates: bool, told: &Clock) {
-        let atomics = &mut self.words.entry(word).or_default().atomics;
-        if !updates {
-            atomics.retain(|(of, _)| *of & !bytes != 0);
-        }
-        match atomics.iter_mut().find(|(of, _)| *of == bytes) {
-            Some((_, clock)) if updates => join(clock, told),
-            Some((_, clock)) => clock.clone_from(told),
-            None if told.is_empty() => {}
-            None => atomics.push((bytes, told.clone())),
-        }
     }
 
     /// A plain access is made.
@@ -273,49 +221,16 @@ impl<T: Copy> HappensBefore<T> {
     /// # Errors
     /// The access that it races with.
     pub fn plain(&mut self, access: Access<T>) -> Result<(), Access<T>> {
-        self.made(access)?;
-        if access.writes {
-            // Whatever was told by stores that it overwrites is no longer there.
-            for (word, bytes) in words(access.address, access.size) {
-                let atomics = &mut self.words.entry(word).or_default().atomics;
-                atomics.retain(|(of, _)| *of & bytes == 0);
-            }
+        if self.is_alone {
+            return Ok(());
         }
-        Ok(())
-    }
-
-    fn made(&mut self, access: Access<T>) -> Result<(), Access<T>> {
-        let now = &self.threads[access.thread].now;
-        let at = get(now, access.thread);
-        for (word, bytes) in words(access.address, access.size) {
-            let made = &mut self.words.entry(word).or_default().made;
-            let is_before = |made: &Made<T>| made.at <= get(now, made.access.thread);
-            let races = |made: &&Made<T>| {
-                made.bytes & bytes != 0 && made.access.conflicts(&access) && !is_before(made)
-            };
-            if let Some(first) = made.iter().find(races) {
-                return Err(first.access);
-            }
-            // Whoever races with what is left out races with this one, too.
-            made.retain(|made| {
-                made.bytes & !bytes != 0 || !is_before(made) || !access.covers(&made.access)
-            });
-            made.push(Made { access, bytes, at });
-        }
-        Ok(())
+        self.words.made(access, &self.threads[usize::from(access.thread)].now)
     }
 
     /// The bytes are others from now on: what was done to them has no meaning for these.
     pub fn forget(&mut self, address: usize, size: usize) {
-        let end = address + size;
-        if size / WORD > self.words.len() {
-            self.words.retain(|word, _| *word + WORD <= address || *word >= end);
-            return;
-        }
-        for (word, bytes) in words(address, size) {
-            let Some(of) = self.words.get_mut(&word) else { continue };
-            of.made.retain(|made| made.bytes & bytes == 0);
-            of.atomics.retain(|(of, _)| *of & bytes == 0);
+        if !self.is_alone {
+            self.words.forget(address, size);
         }
     }
 
@@ -324,28 +239,10 @@ impl<T: Copy> HappensBefore<T> {
     /// # Errors
     /// The access that it races with.
     pub fn frees(&mut self, access: Access<T>) -> Result<(), Access<T>> {
-        let now = &self.threads[access.thread].now;
-        let races = |made: &&Made<T>| {
-            let other = &made.access;
-            let overlaps = other.address < access.end() && access.address < other.end();
-            overlaps && access.conflicts(other) && made.at > get(now, other.thread)
-        };
-        let is_long = access.size / WORD > self.words.len();
-        let found = if is_long {
-            // In the order of addresses, so that it is the same in each process.
-            let all = self.words.values().flat_map(|word| &word.made);
-            all.filter(races).min_by_key(|made| (made.access.address, made.access.thread))
-        } else {
-            let near = words(access.address, access.size);
-            near.filter_map(|(word, _)| self.words.get(&word)).flat_map(|of| &of.made).find(races)
-        };
-        found.map_or(Ok(()), |made| Err(made.access))
-    }
-}
-
-impl<T> Default for Word<T> {
-    fn default() -> Word<T> {
-        Word { made: SmallVec::new(), atomics: SmallVec::new() }
+        if self.is_alone {
+            return Ok(());
+        }
+        self.words.frees(access, &self.threads[usize::from(access.thread)].now)
     }
 }
 

@@ -6,43 +6,43 @@
 //! buffers, as loads do not read the last store there.
 
 use std::cell::{Cell, UnsafeCell};
+use std::sync::OnceLock;
 
+use interlap::core::plan::RacePlaces;
+use interlap::trace::frame::{AccessKind, Deed};
 use interlap::trace::trail::Act;
 
 use super::happens_before::{Access, HappensBefore, Order};
 use crate::controlled::core::access::{AccessEvent, Class, Listener, Made, Synchronizes};
 use crate::controlled::core::{control, engine, layout};
-use crate::controlled::watch::fault_report::{self, Accessed};
+use crate::controlled::watch::fault_report::{self, HeapAct};
 use crate::controlled::watch::libraries;
 
 struct State {
     is_wanted: Cell<bool>,
-    /// The thread that makes and destroys the structure, when no caller runs. Those before it call.
-    keeper: Cell<usize>,
-    /// It has taken note that the callers have ended.
-    has_joined: Cell<bool>,
-    order: UnsafeCell<Option<HappensBefore<Accessed>>>,
+    order: UnsafeCell<Option<HappensBefore<HeapAct>>>,
 }
 
 // SAFETY: used by the thread that runs under control alone, as the engine.
 unsafe impl Sync for State {}
 
-static STATE: State = State {
-    is_wanted: Cell::new(false),
-    keeper: Cell::new(0),
-    has_joined: Cell::new(false),
-    order: UnsafeCell::new(None),
-};
+static STATE: State = State { is_wanted: Cell::new(false), order: UnsafeCell::new(None) };
 
-/// A round begins, in which races are looked for, or not.
-pub fn begin(wanted: bool, callers: usize) {
+/// The races that do not end a round.
+static KNOWN: OnceLock<Vec<RacePlaces>> = OnceLock::new();
+
+/// To be called before the first round.
+pub fn set_known(known: Vec<RacePlaces>) {
+    KNOWN.set(known).expect("a process has one job");
+}
+
+/// A round begins, in which races are looked for, or not. The first thread makes the structure.
+pub fn begin(wanted: bool, first: usize) {
     STATE.is_wanted.set(wanted && libraries::are_all_instrumented());
-    STATE.keeper.set(callers);
-    STATE.has_joined.set(false);
     if STATE.is_wanted.get() {
         // SAFETY: no thread of the target runs now.
         let order = unsafe { &mut *STATE.order.get() };
-        order.get_or_insert_with(HappensBefore::new).begin(callers);
+        order.get_or_insert_with(|| HappensBefore::new(is_known)).begin(first);
     }
 }
 
@@ -81,43 +81,51 @@ impl Listener for Races {
     }
 }
 
-/// With what is known of the round, and the thread in it. Its memory is the harness's own.
-fn with_order<T>(thread: usize, look: impl FnOnce(&mut HappensBefore<Accessed>) -> T) -> T {
+/// With what is known of the round. Its memory is the harness's own.
+#[inline]
+fn with_order<T>(look: impl FnOnce(&mut HappensBefore<HeapAct>) -> T) -> T {
     let controls = control::set_controls(false);
     // SAFETY: see State; `look` calls no hook.
     let order = unsafe { &mut *STATE.order.get() }.as_mut().expect("a round has begun");
-    let keeper = STATE.keeper.get();
-    if thread < keeper && !order.knows(thread) {
-        order.starts(keeper, thread);
-    }
-    let is_after = thread == keeper && (0..keeper).any(|caller| order.knows(caller));
-    if is_after && !STATE.has_joined.replace(true) {
-        let ended = (0..keeper).filter(|caller| engine::has_ended(*caller));
-        ended.for_each(|caller| order.joins(keeper, caller));
-    }
     let seen = look(order);
     control::set_controls(controls);
     seen
 }
 
+/// Whether nothing can race with what is done now. Most of what makes a structure is done so.
+#[inline]
+fn is_alone() -> bool {
+    // SAFETY: see State.
+    unsafe { &*STATE.order.get() }.as_ref().is_some_and(HappensBefore::is_alone)
+}
+
 /// Memory of the target that no one else gives out: the heap, stacks, thread-local variables, and
 /// the variables of its library.
-fn is_known(address: usize) -> bool {
+fn is_looked_at(address: usize) -> bool {
     let is_fixed = layout::is_fixed(address) && !layout::is_mapping(address);
     is_fixed || libraries::is_of_target(address)
 }
 
-fn access(event: &AccessEvent, is_atomic: bool, writes: bool) -> Access<Accessed> {
+fn access(event: &AccessEvent, kind: AccessKind, writes: bool) -> Access<HeapAct> {
     let AccessEvent { thread, address, size, place, .. } = *event;
-    let told = Accessed::now(address, size, (is_atomic, writes), place);
-    Access { thread, address, size, is_atomic, writes, told }
+    let (thread, size) = (thread as u16, u32::try_from(size).unwrap_or(u32::MAX));
+    Access { thread, address, size, kind, writes, told: HeapAct::now(place) }
+}
+
+fn is_known(earlier: &Access<HeapAct>, now: &Access<HeapAct>) -> bool {
+    let places = || fault_report::race_places([earlier.told, now.told]);
+    KNOWN.get().is_some_and(|known| !known.is_empty() && known.contains(&places()))
 }
 
 #[cold]
 fn plain(event: AccessEvent) {
-    if control::controls() && event.size > 0 && is_known(event.address) {
-        let access = access(&event, false, event.effect.writes());
-        report(with_order(event.thread, |order| order.plain(access)), access);
+    if control::controls() && event.size > 0 && is_looked_at(event.address) && !is_alone() {
+        let kind = match event.class {
+            Class::Volatile => AccessKind::Volatile,
+            _ => AccessKind::Plain,
+        };
+        let access = access(&event, kind, event.effect.writes());
+        report(with_order(|order| order.plain(access)), access);
     }
 }
 
@@ -127,19 +135,19 @@ fn note(event: AccessEvent, act: Act) {
     let (by, updates) = (Order::of(number), act != Act::Store);
     let (access, raced) = match act {
         Act::Load | Act::FailedCompareExchange => {
-            let access = access(&event, true, false);
-            (access, with_order(thread, |order| order.atomic(access, false, by)))
+            let access = access(&event, AccessKind::Atomic, false);
+            (access, with_order(|order| order.atomic(access, false, by)))
         }
         Act::Store | Act::ReadModifyWrite | Act::CompareExchange => {
-            let access = access(&event, true, true);
-            (access, with_order(thread, |order| order.atomic(access, updates, by)))
+            let access = access(&event, AccessKind::Atomic, true);
+            (access, with_order(|order| order.atomic(access, updates, by)))
         }
         Act::Free if size > 0 => {
-            let access = access(&event, false, true);
-            (access, with_order(thread, |order| order.frees(access)))
+            let access = access(&event, AccessKind::Plain, true);
+            (access, with_order(|order| order.frees(access)))
         }
-        Act::Fence => return with_order(thread, |order| order.fence(thread, by)),
-        Act::Allocate => return with_order(thread, |order| order.forget(address, size)),
+        Act::Fence => return with_order(|order| order.fence(thread, by)),
+        Act::Allocate => return with_order(|order| order.forget(address, size)),
         _ => return,
     };
     report(raced, access);
@@ -147,17 +155,29 @@ fn note(event: AccessEvent, act: Act) {
 
 #[cold]
 fn synchronize(thread: usize, how: Synchronizes, object: usize) {
-    with_order(thread, |order| match how {
+    with_order(|order| match how {
         Synchronizes::Acquires => order.acquires(thread, object),
         Synchronizes::Releases => order.releases(thread, object),
         Synchronizes::AcquiresAll => order.acquires_all(thread),
+        Synchronizes::MeetsAll => order.meets_all(thread),
         Synchronizes::Stores => order.stores_byte(thread, object),
         Synchronizes::Starts => order.starts(thread, object),
+        Synchronizes::Joins => {
+            order.joins(thread, object);
+            if engine::alive().all(|other| other.thread == thread) {
+                order.is_left(thread);
+            }
+        }
     });
 }
 
-fn report(raced: Result<(), Access<Accessed>>, now: Access<Accessed>) {
+fn report(raced: Result<(), Access<HeapAct>>, now: Access<HeapAct>) {
     if let Err(first) = raced {
-        fault_report::data_race(first.told, now.told);
+        fault_report::data_race([first, now].map(|access| (access.told, deed(access))));
     }
+}
+
+fn deed(access: Access<HeapAct>) -> Deed {
+    let Access { writes, kind, address, size, .. } = access;
+    Deed::Raced { writes, kind, address: address as u64, size: size.into() }
 }

@@ -4,6 +4,7 @@
 
 use std::cmp::Ordering;
 
+use interlap::core::plan::RacePlaces;
 use interlap::trace::frame::{
     Awaited, Deed, Detected, DetectedKind, Frame, Place, Steps, Wait as Waits, When, Who,
 };
@@ -83,38 +84,25 @@ fn before(code: usize) -> Option<u64> {
     (code != 0).then(|| code as u64 - 1)
 }
 
-/// An access to memory, and who makes it.
-#[derive(Clone, Copy, Debug)]
-pub struct Accessed {
-    act: HeapAct,
-    address: usize,
-    size: usize,
-    is_atomic: bool,
-    writes: bool,
+/// Where two accesses are, the earlier one first, of which the running thread makes the later one.
+pub fn race_places([earlier, now]: [HeapAct; 2]) -> RacePlaces {
+    let in_file = |act: HeapAct| match libraries::is_target_code(act.code) {
+        true => coverage::address_in_file(act.code - 1),
+        false => 0,
+    };
+    [in_file(HeapAct::reported(now.code)), in_file(earlier)]
 }
 
-impl Accessed {
-    /// What the running thread does now.
-    pub fn now(
-        address: usize,
-        size: usize,
-        (is_atomic, writes): (bool, bool),
-        code: usize,
-    ) -> Accessed {
-        Accessed { act: HeapAct::now(code), address, size, is_atomic, writes }
-    }
-
-    fn deed(&self) -> Deed {
-        let Accessed { address, size, is_atomic, writes, .. } = *self;
-        Deed::Raced { writes, is_atomic, address: address as u64, size: size as u64 }
-    }
-}
-
-/// `first` was made before, and nothing orders them.
-pub fn data_race(first: Accessed, now: Accessed) -> ! {
-    let act = HeapAct::reported(now.act.code);
-    let places =
-        vec![place_now(act, now.deed()), place(first.act.who(), first.deed(), first.act.code)];
+/// Two accesses to memory that nothing orders, the earlier one first, and who made them.
+pub fn data_race([(earlier, then), (now, deed)]: [(HeapAct, Deed); 2]) -> ! {
+    let act = HeapAct::reported(now.code);
+    let (did, address) = match then {
+        Deed::Raced { writes: true, address, .. } => (Act::Write, address),
+        Deed::Raced { address, .. } => (Act::Read, address),
+        _ => (Act::Free, 0),
+    };
+    let before = place_then(earlier, then, (did, address as usize));
+    let places = vec![place_now(act, deed), before];
     fault(DetectedKind::DataRace, Some(act.thread.into()), places)
 }
 

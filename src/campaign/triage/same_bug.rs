@@ -10,13 +10,16 @@
 //! - If the call changes no memory after the preemption, it may be correct and the memory that it
 //!   reads wrong. So other threads must have changed memory at the same lines meanwhile.
 //!
+//! A data race is one bug with other faults at its lines, and with what else went wrong in a round
+//! with it.
+//!
 //! When in doubt, findings are different bugs.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::finding::interleaving::{Place, Row, RowKind};
-use crate::finding::{Failure, Stored};
+use crate::finding::{Failure, Finding, Stored};
 
 /// Rules of one kind, any of which one bug may break: for values of a container, and for appends.
 const KINDS: [&[&str]; 2] = [
@@ -38,6 +41,7 @@ pub fn group(findings: &[&Stored]) -> Vec<Vec<usize>> {
     let mut bugs: Vec<Vec<usize>> = Vec::new();
     for (at, cause) in causes.iter().enumerate() {
         let is_of = |bug: &Vec<usize>| match (&causes[bug[0]], cause) {
+            _ if is_same_race(findings[bug[0]], findings[at]) => true,
             (Some(one), Some(other)) => one.is_same_bug(other),
             _ => false,
         };
@@ -47,6 +51,19 @@ pub fn group(findings: &[&Stored]) -> Vec<Vec<usize>> {
         }
     }
     bugs
+}
+
+/// Whether one is a data race, and the other at one of its lines or in a round with it.
+fn is_same_race(one: &Stored, other: &Stored) -> bool {
+    let (one, other) = (&one.finding, &other.finding);
+    let same = one.plan.target_name() == other.plan.target_name() && one.known == other.known;
+    let has = |one: &Finding, race: &Finding| one.races.contains(&race.signature);
+    let is_race = one.signature.is_data_race() || other.signature.is_data_race();
+    let share = || {
+        let lines = other.signature.lines();
+        one.signature.lines().iter().any(|line| lines.contains(line))
+    };
+    same && (has(one, other) || has(other, one) || is_race && share())
 }
 
 /// For each finding the number of its bug, from 1.

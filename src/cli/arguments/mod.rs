@@ -311,7 +311,7 @@ pub struct Control {
         value_name = "ROUNDS",
         num_args = 0..=1,
         require_equals = true,
-        default_value = "off",
+        default_value = "some",
         default_missing_value = "all"
     )]
     pub races: Races,

@@ -62,7 +62,9 @@ fn find(
     covering::begin(&args.workload.model)?;
     let (plan, stop) = (plan(args, &adapters)?, stop_flag()?);
     check_rr(&plan)?;
-    let can_be_controlled = EngineChoice::can_control(&adapters.find(&args.target)?.head, &plan);
+    let head = adapters.find(&args.target)?.head;
+    let known = &known.clone().with_races(&head.races)?;
+    let can_be_controlled = EngineChoice::can_control(&head, &plan);
     let replayed = regress::before(args, &plan, known, &adapters, &stop)?;
     let attempt = |plan: Plan, spent: Option<Duration>| -> Result<(Options, Summary, Untold)> {
         let leave_after =

@@ -18,8 +18,30 @@ pub struct Entry {
     pub issue: Option<String>,
     pub note: Option<String>,
     pub patterns: Patterns,
-    /// The line at which it begins, from 1.
+    /// The line at which it begins, from 1; 0: an adapter has it, not the file.
     pub line: usize,
+}
+
+impl Entry {
+    /// The data races of a function or of lines, and why they are accepted: "queue.hpp:31 a hint".
+    ///
+    /// # Errors
+    /// What is missing, or wrong.
+    pub fn of_race(text: &str) -> Result<Entry, String> {
+        let (pattern, why) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        if why.trim().is_empty() {
+            return Err("after the function or the lines, it must say why".to_string());
+        }
+        let mut patterns =
+            Patterns { fault: Some(Glob::fault_name("data-race")?), ..Patterns::default() };
+        // The name of a function has no dot.
+        match pattern.contains('.') {
+            true => patterns.lines.push(Lines::new(pattern)?),
+            false => patterns.functions.push(Glob::new(pattern)?),
+        }
+        let name = why.trim().trim_end_matches('.').to_string();
+        Ok(Entry { name, issue: None, note: None, patterns, line: 0 })
+    }
 }
 
 #[derive(serde::Deserialize)]
@@ -202,6 +224,15 @@ mod tests {
         assert_eq!(entries[0].patterns.operations.len(), 2);
         assert_eq!(entries[1].patterns.functions.len(), 2);
         assert_eq!(parse("").expect("nothing is known"), []);
+    }
+
+    #[test]
+    fn an_adapter_accepts_races_with_a_reason() {
+        let entry = Entry::of_race("src/q.hpp:3-9  a hint, no more").expect("right");
+        assert_eq!((&*entry.name, entry.patterns.lines.len()), ("a hint, no more", 1));
+        let entry = Entry::of_race("*Queue<*>::size a hint").expect("right");
+        assert_eq!((entry.patterns.functions.len(), entry.patterns.lines.len()), (1, 0));
+        assert!(Entry::of_race("q.hpp:3 ").is_err() && Entry::of_race("q.hpp:x why").is_err());
     }
 
     #[test]

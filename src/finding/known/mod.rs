@@ -72,12 +72,26 @@ impl KnownIssues {
         Ok(KnownIssues { path: path.to_path_buf(), entries, lines_may_come: false })
     }
 
+    /// The same, and data races that an adapter accepts: of each the pattern of a function or of
+    /// lines, and why.
+    ///
+    /// # Errors
+    /// If one has no reason, or no such pattern.
+    pub fn with_races(mut self, races: &[String]) -> Result<KnownIssues> {
+        for race in races {
+            let entry = Entry::of_race(race).map_err(anyhow::Error::msg);
+            self.entries.push(entry.with_context(|| format!("a line `// Race: {race}`"))?);
+        }
+        Ok(self)
+    }
+
     /// Names of the issues that were not seen, without those of other targets.
     pub fn unseen<'a>(&'a self, target: &str, counts: &[IssueCount]) -> Vec<&'a str> {
         let is_seen = |name: &str| counts.iter().any(|count| count.known.name == name);
         let about =
             |entry: &&Entry| entry.patterns.target.as_ref().is_none_or(|glob| glob.fits(target));
-        let names = self.entries.iter().filter(about).map(|entry| &*entry.name);
+        let of_file = self.entries.iter().filter(|entry| entry.line > 0);
+        let names = of_file.filter(about).map(|entry| &*entry.name);
         names.filter(|name| !is_seen(name)).collect()
     }
 

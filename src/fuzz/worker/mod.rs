@@ -23,7 +23,7 @@ use crate::adapter::compile::MISSING_DEFINITION;
 use crate::binary::names;
 use crate::binary::symbols::SourceLines;
 use crate::check::Limits;
-use crate::core::plan::{Engine, Job};
+use crate::core::plan::{Engine, Job, RacePlaces};
 use crate::finding::source_text;
 use crate::finding::trust::LocalOrigin;
 use crate::finding::{Failure, Finding, Stored};
@@ -128,6 +128,8 @@ pub(super) struct Worker<'a> {
     wanted: bool,
     is_doubt_reported: bool,
     recordings: JobRecordings,
+    /// The data races that were seen.
+    races: Vec<RacePlaces>,
     call_rates: CallRates,
 }
 
@@ -155,6 +157,7 @@ impl<'a> Worker<'a> {
             wanted,
             is_doubt_reported: false,
             recordings,
+            races: Vec::new(),
             call_rates: CallRates::new(),
         }
     }
@@ -178,6 +181,7 @@ impl<'a> Worker<'a> {
                 round_end: self.rounds.end,
                 hang_milliseconds: self.options.hang_max.as_millis() as u64 / HANG_PART,
                 milliseconds_max: self.recordings.milliseconds_max(),
+                races_known: self.races.clone(),
                 directory: files.clone(),
                 judges: self.options.plan.engine == Engine::Controlled
                     && !self.sends_rounds
@@ -233,7 +237,8 @@ impl<'a> Worker<'a> {
                     return Ok(Some(fault.round));
                 }
                 Event::Fault(fault) => {
-                    let next = fault.round + 1;
+                    // What else is wrong in a round shows when it is run again.
+                    let next = fault.round + u64::from(!self.is_new_race(&fault));
                     self.check_fault(*fault)?;
                     return Ok(Some(next));
                 }
@@ -323,6 +328,15 @@ impl<'a> Worker<'a> {
 
     fn send(&mut self, message: Message) {
         self.wanted &= (self.send)(message);
+    }
+
+    /// Whether the fault is a data race, which does not end its round again.
+    fn is_new_race(&mut self, fault: &Fault) -> bool {
+        let code = self.hello.as_ref().and_then(|(hello, _)| hello.code);
+        let race = code.and_then(|code| fault.race_places(code));
+        let new = race.filter(|race| !self.races.contains(race));
+        self.races.extend(new);
+        new.is_some()
     }
 
     /// Whether something else than its last round may have ended the process.

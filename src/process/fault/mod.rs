@@ -17,6 +17,7 @@ use crate::binary::symbols::{Source, SourceLines};
 use crate::core::history::History;
 use crate::core::method::Methods;
 use crate::core::operation::Status;
+use crate::core::plan::RacePlaces;
 use crate::trace::area::{DOES_RUN, DOES_WAIT, Ended, Snapshot, Stack, Stage};
 use crate::trace::frame::{
     Awaited, CodeRange, Deed, Detected, DetectedKind, Place, Steps, Wait, When, Who,
@@ -238,23 +239,31 @@ impl Fault {
         }
     }
 
+    /// Where the accesses of a data race are.
+    pub fn race_places(&self, code: CodeRange) -> Option<RacePlaces> {
+        if self.kind != FaultKind::Detected(DetectedKind::DataRace) {
+            return None;
+        }
+        let at = |place: &FaultPlace| code.in_file(place.code?);
+        let mut places = self.places.iter().map(|place| at(place).unwrap_or(0));
+        Some([places.next()?, places.next()?])
+    }
+
     /// Finds the source lines of the fault in the target's debugging information.
     pub fn locate(&mut self, lines: &mut SourceLines, code: Option<CodeRange>) {
         let Some(code) = code else { return };
-        let inside = |at: Option<u64>| at.filter(|at| (code.start..code.end).contains(at));
-        let stack = self.stack.iter().filter_map(|at| Some(inside(Some(*at))? - code.base));
+        let stack = self.stack.iter().filter_map(|at| code.in_file(*at));
         let stack = lines.sources(&stack.collect::<Vec<u64>>());
         self.location = stack.into_iter().flatten().find(|source| source.is_own);
         for place in &mut self.places {
-            let at = inside(place.code).map(|at| at - code.base);
+            let at = place.code.and_then(|at| code.in_file(at));
             place.location = at.and_then(|at| lines.sources(&[at]).pop().flatten());
         }
         let turns =
             matches!(self.kind, FaultKind::Detected(DetectedKind::Livelock | DetectedKind::Hang));
         for place in &mut self.places {
             let frames = place.code.into_iter().chain(place.backtrace.iter().copied());
-            let frames: Vec<u64> =
-                frames.filter_map(|at| Some(inside(Some(at))? - code.base)).collect();
+            let frames: Vec<u64> = frames.filter_map(|at| code.in_file(at)).collect();
             if turns && place.deed == Deed::Runs {
                 let found = lines.of_loop(&frames);
                 place.loops = found.is_some();

@@ -77,9 +77,8 @@ fn without_numbers(text: &str) -> String {
 
 impl FaultPlace {
     /// Its place in the target, as every sighting knows it: never a function of the C++ library or
-    /// of interlap, which many bugs share.
-    fn site(&self) -> Option<&Source> {
-        let is_past = matches!(self.deed, Deed::HadFreed { .. } | Deed::HadAllocated { .. });
+    /// of interlap, which many bugs share. What called past events is not known to all.
+    fn site(&self, is_past: bool) -> Option<&Source> {
         let own = self.location.as_ref().filter(|location| location.is_own);
         own.or(self.caller.as_ref().filter(|_| !is_past))
     }
@@ -119,8 +118,11 @@ impl Fault {
         let detected = self.kind.detected();
         let some_loop = self.places.iter().any(|place| place.loops);
         let mut sites: Vec<SiteLine> = Vec::new();
-        for place in self.places.iter().filter(|place| place.loops || !some_loop) {
-            let Some(location) = place.site() else { continue };
+        for (at, place) in self.places.iter().enumerate() {
+            let is_earlier = matches!(place.deed, Deed::Raced { .. }) && at > 0;
+            let had = matches!(place.deed, Deed::HadFreed { .. } | Deed::HadAllocated { .. });
+            let site = place.site(is_earlier || had).filter(|_| place.loops || !some_loop);
+            let Some(location) = site else { continue };
             let anywhere = matches!(detected, Some(DetectedKind::Livelock | DetectedKind::Hang));
             let file = location.file.file_name().unwrap_or_default().to_string_lossy();
             let line = (!anywhere).then(|| (file.to_string(), location.line));

@@ -15,7 +15,7 @@ use super::lock_points::{self, before_of_any};
 use super::thread_ids::{THREADS, thread_id};
 use super::{machine, random, real, signals, time};
 use crate::controlled::accesses;
-use crate::controlled::core::access::{Effect, Whose};
+use crate::controlled::core::access::{Effect, Synchronizes, Whose};
 use crate::controlled::core::engine::{self, Wait, Woken};
 
 const ALL_BITS: u32 = u32::MAX;
@@ -82,8 +82,9 @@ unsafe extern "C" fn syscall(
             }
             libc::SYS_futex_waitv => engine::cannot_control("a wait for several futexes"),
             _ => {
-                // It may be `membarrier`.
+                // It may be `membarrier`, or a call through which threads meet.
                 accesses::settle(Whose::All);
+                accesses::synchronizes(Synchronizes::MeetsAll, 0);
                 real::syscall(number, a, b, c, d, e, f)
             }
         }

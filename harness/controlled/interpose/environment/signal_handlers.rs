@@ -10,6 +10,8 @@ use libc::{SIG_DFL, SIG_ERR, SIG_IGN, c_int, sighandler_t, siginfo_t};
 use super::errno::fails;
 use super::loader::is_loading_target;
 use super::real;
+use crate::controlled::accesses;
+use crate::controlled::core::access::Synchronizes;
 use crate::controlled::core::engine::{self, Taken};
 
 const SIGNALS: usize = 65;
@@ -32,6 +34,7 @@ unsafe extern "C-unwind" fn handle(signal: c_int, info: *mut siginfo_t, context:
         return unsafe { handler(signal, info, context) };
     }
     let before = engine::set_exclusive(true);
+    accesses::synchronizes(Synchronizes::AcquiresAll, 0);
     // SAFETY: as above.
     unsafe { handler(signal, info, context) };
     engine::changed();

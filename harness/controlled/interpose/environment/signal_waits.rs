@@ -9,7 +9,8 @@ use super::lock_points::before;
 use super::signal_queue::Sent;
 use super::signals::{self, Set, wait_key};
 use super::{real, time};
-use crate::controlled::core::access::Effect;
+use crate::controlled::accesses;
+use crate::controlled::core::access::{Effect, Synchronizes};
 use crate::controlled::core::engine::{self, Taken, Wait, Woken};
 
 /// Waits for a signal of the set and takes it, or gives an error.
@@ -18,6 +19,7 @@ fn await_one(set: Set, deadline: Option<u64>) -> Result<Sent, c_int> {
     let me = engine::current();
     loop {
         if let Some(sent) = signals::remove(me, set) {
+            accesses::synchronizes(Synchronizes::AcquiresAll, 0);
             return Ok(sent);
         }
         if deadline.is_some_and(|deadline| deadline <= engine::now()) {

@@ -1,6 +1,7 @@
 //! Random executions, of which the races are found by the definitions, too.
 
 use interlap::core::random::Random;
+use interlap::trace::frame::AccessKind;
 
 use super::*;
 
@@ -12,7 +13,11 @@ const BLOCK: (usize, usize) = (0, 16);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum What {
-    Plain { address: usize, size: usize, writes: bool },
+    Plain {
+        address: usize,
+        size: usize,
+        writes: bool,
+    },
     Load(usize, Order),
     Store(usize, Order),
     Update(usize, Order),
@@ -22,6 +27,8 @@ enum What {
     Unlock(usize),
     Start(usize),
     Join(usize),
+    /// The first thread is the only one that has not ended.
+    Left,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -103,6 +110,11 @@ fn synchronized(events: &[Event], reads: usize) -> Vec<(usize, usize)> {
 
 fn random_events(random: &mut Random) -> Vec<Event> {
     let mut events = Vec::new();
+    let mut holders: [Option<usize>; 2] = [None; 2];
+    // What a thread does that is alone is before all.
+    for _ in 0..random.below(4) {
+        events.extend(random_step(random, 0, &mut holders).map(|what| Event { thread: 0, what }));
+    }
     for child in 1..THREADS {
         events.push(Event { thread: 0, what: What::Start(child) });
         if random.one_in(3) {
@@ -110,7 +122,6 @@ fn random_events(random: &mut Random) -> Vec<Event> {
             events.push(Event { thread: 0, what });
         }
     }
-    let mut holders: [Option<usize>; 2] = [None; 2];
     for _ in 0..3 + random.below(14) {
         let thread = random.below(THREADS as u64) as usize;
         events.extend(random_step(random, thread, &mut holders).map(|what| Event { thread, what }));
@@ -119,6 +130,11 @@ fn random_events(random: &mut Random) -> Vec<Event> {
         let what = What::Plain { address: BYTES, size: 2, writes: true };
         // It does nothing more.
         events.extend([What::Join(ended), what].map(|what| Event { thread: 0, what }));
+    }
+    // What it does alone, if it has joined both, is after all.
+    events.push(Event { thread: 0, what: What::Left });
+    for _ in 0..random.below(4) {
+        events.extend(random_step(random, 0, &mut holders).map(|what| Event { thread: 0, what }));
     }
     if random.one_in(3) {
         events.push(Event { thread: 0, what: What::Free });
@@ -165,10 +181,10 @@ fn random_step(
 fn make(order: &mut HappensBefore<usize>, number: usize, event: Event) -> Option<usize> {
     let Event { thread, what } = event;
     let of = |(address, size, is_atomic, writes)| Access {
-        thread,
+        thread: thread as u16,
         address,
-        size,
-        is_atomic,
+        size: size as u32,
+        kind: if is_atomic { AccessKind::Atomic } else { AccessKind::Plain },
         writes,
         told: number,
     };
@@ -184,6 +200,7 @@ fn make(order: &mut HappensBefore<usize>, number: usize, event: Event) -> Option
                 What::Unlock(key) => order.releases(thread, key),
                 What::Start(child) => order.starts(thread, child),
                 What::Join(ended) => order.joins(thread, ended),
+                What::Left => order.is_left(thread),
                 _ => unreachable!("all others access memory"),
             }
             Ok(())
@@ -195,7 +212,7 @@ fn make(order: &mut HappensBefore<usize>, number: usize, event: Event) -> Option
 #[test]
 fn races_are_those_of_the_definitions() {
     let (mut random, mut raced, mut free) = (Random::new(9), 0, 0);
-    let mut order = HappensBefore::new();
+    let mut order = HappensBefore::new(|_, _| false);
     for _ in 0..20_000 {
         let events = random_events(&mut random);
         let before = before(&events);
@@ -231,14 +248,14 @@ fn races_are_those_of_the_definitions() {
 /// As a lock-free list hands a node to another thread, which frees it.
 #[test]
 fn memory_that_is_given_out_again_is_other_memory() {
-    let mut order = HappensBefore::new();
+    let mut order = HappensBefore::new(|_, _| false);
     order.begin(0);
     (1..3).for_each(|child| order.starts(0, child));
-    let write = |thread| Access {
+    let write = |thread: u16| Access {
         thread,
         address: 64,
         size: 8,
-        is_atomic: false,
+        kind: AccessKind::Plain,
         writes: true,
         told: thread,
     };

@@ -1,0 +1,318 @@
+//! What is known of the target's memory, by words of eight bytes: the last accesses of each byte,
+//! and what stores to atomic locations told.
+//!
+//! Most accesses of a round come here, so words are found by a table of our own: a round begins
+//! with none, at no cost, and uses those of earlier rounds again.
+
+use interlap::trace::frame::AccessKind;
+use smallvec::SmallVec;
+
+use super::{Clock, get, join};
+
+/// Bytes that are kept together.
+const WORD: usize = 8;
+
+/// Lists of words, by their addresses.
+const LISTS: usize = 1 << 14;
+
+/// The end of a list.
+const NONE: u32 = u32::MAX;
+
+/// `told` is what is told of an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access<T> {
+    pub address: usize,
+    pub told: T,
+    pub size: u32,
+    pub thread: u16,
+    pub kind: AccessKind,
+    pub writes: bool,
+}
+
+impl<T> Access<T> {
+    fn end(&self) -> usize {
+        self.address + self.size as usize
+    }
+
+    #[inline]
+    fn is_atomic(&self) -> bool {
+        self.kind == AccessKind::Atomic
+    }
+
+    /// Whether all that conflicts with the other conflicts with this one.
+    #[inline]
+    fn covers(&self, other: &Access<T>) -> bool {
+        (self.writes || !other.writes) && (!self.is_atomic() || other.is_atomic())
+    }
+
+    #[inline]
+    fn conflicts(&self, other: &Access<T>) -> bool {
+        let is_safe = self.is_atomic() && other.is_atomic();
+        self.thread != other.thread && (self.writes || other.writes) && !is_safe
+    }
+}
+
+/// Says of two accesses that nothing orders, the earlier one first, that they are known.
+pub type IsKnown<T> = fn(&Access<T>, &Access<T>) -> bool;
+
+/// An access to some bytes of a word, bit by bit, and how far its thread was then.
+struct Made<T> {
+    access: Access<T>,
+    at: u32,
+    bytes: u8,
+}
+
+struct Word<T> {
+    address: usize,
+    /// The next one in its list.
+    next: u32,
+    /// The last ones of each kind that later ones can race with.
+    made: SmallVec<[Made<T>; 2]>,
+    /// What a load of atomic locations in it acquires.
+    atomics: SmallVec<[(u8, Clock); 1]>,
+}
+
+pub struct Words<T> {
+    /// The first word of each list, where that is one of the list.
+    lists: Box<[u32]>,
+    /// Those of this round, and then those that are left over from earlier ones.
+    words: Vec<Word<T>>,
+    used: usize,
+    is_known: IsKnown<T>,
+}
+
+/// The words in which some bytes lie, and which bytes of each.
+#[inline]
+fn parts(address: usize, size: usize) -> impl Iterator<Item = (usize, u8)> {
+    let end = address + size;
+    let mut at = address;
+    std::iter::from_fn(move || {
+        let (word, first) = (at / WORD * WORD, at % WORD);
+        let behind = (word + WORD).saturating_sub(end);
+        let part = (at < end).then(|| (word, (u8::MAX << first) & (u8::MAX >> behind)));
+        at = word + WORD;
+        part
+    })
+}
+
+fn list_of(word: usize) -> usize {
+    let number = word / WORD;
+    (number ^ (number / LISTS)) % LISTS
+}
+
+impl<T: Copy> Words<T> {
+    /// Races that `is_known` are not told.
+    pub fn new(is_known: IsKnown<T>) -> Words<T> {
+        Words { lists: vec![NONE; LISTS].into(), words: Vec::new(), used: 0, is_known }
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.used = 0;
+    }
+
+    /// The first word of a list. What is there of an earlier round may be in another list now.
+    #[inline]
+    fn first(&self, list: usize) -> u32 {
+        let first = self.lists[list];
+        let used = &self.words[..self.used];
+        let is_there = used.get(first as usize).is_some_and(|word| list_of(word.address) == list);
+        if is_there { first } else { NONE }
+    }
+
+    #[inline]
+    fn place(&self, address: usize) -> Option<usize> {
+        let mut at = self.first(list_of(address));
+        while at != NONE && self.words[at as usize].address != address {
+            at = self.words[at as usize].next;
+        }
+        (at != NONE).then_some(at as usize)
+    }
+
+    #[inline]
+    fn at(&mut self, address: usize) -> &mut Word<T> {
+        let place = self.place(address).unwrap_or_else(|| self.add(address));
+        &mut self.words[place]
+    }
+
+    #[cold]
+    fn add(&mut self, address: usize) -> usize {
+        let (list, place) = (list_of(address), self.used);
+        let next = self.first(list);
+        match self.words.get_mut(place) {
+            Some(word) => word.begin(address, next),
+            None => {
+                let (made, atomics) = (SmallVec::new(), SmallVec::new());
+                self.words.push(Word { address, next, made, atomics });
+            }
+        }
+        self.lists[list] = place as u32;
+        self.used += 1;
+        place
+    }
+
+    fn get(&self, address: usize) -> Option<&Word<T>> {
+        self.place(address).map(|at| &self.words[at])
+    }
+
+    /// A load of these bytes acquires what was told of them.
+    #[inline]
+    pub fn acquired(&self, address: usize, size: usize, into: &mut Clock) {
+        for (word, bytes) in parts(address, size) {
+            let atomics = self.get(word).map_or(&[][..], |word| &word.atomics);
+            let overlapping = atomics.iter().filter(|(of, _)| of & bytes != 0);
+            overlapping.for_each(|(_, clock)| join(into, clock));
+        }
+    }
+
+    /// A store to an atomic location tells this. One that updates goes on with what was told.
+    #[inline]
+    pub fn stores(&mut self, address: usize, size: usize, updates: bool, told: &Clock) {
+        for (word, bytes) in parts(address, size) {
+            self.at(word).stores(bytes, updates, told);
+        }
+    }
+
+    /// The access is made by a thread that knows of all until `now`.
+    ///
+    /// # Errors
+    /// The access that it races with.
+    #[inline]
+    pub fn made(&mut self, access: Access<T>, now: &Clock) -> Result<(), Access<T>> {
+        let is_known = self.is_known;
+        let (offset, size) = (access.address % WORD, access.size as usize);
+        if (1..=WORD - offset).contains(&size) {
+            let bytes = u8::MAX >> (WORD - size) << offset;
+            return self.at(access.address - offset).made(access, bytes, now, is_known);
+        }
+        let mut found = Ok(());
+        for (word, bytes) in parts(access.address, size) {
+            found = found.and(self.at(word).made(access, bytes, now, is_known));
+        }
+        found
+    }
+
+    /// The bytes are others from now on.
+    pub fn forget(&mut self, address: usize, size: usize) {
+        let end = address + size;
+        if size / WORD <= self.used {
+            for (word, bytes) in parts(address, size) {
+                if let Some(at) = self.place(word) {
+                    self.words[at].forget(bytes);
+                }
+            }
+            return;
+        }
+        for word in &mut self.words[..self.used] {
+            let (from, to) = (address.max(word.address), end.min(word.address + WORD));
+            if from < to {
+                parts(from, to - from).for_each(|(_, bytes)| word.forget(bytes));
+            }
+        }
+    }
+
+    /// A block is freed by a thread that knows of all until `now`.
+    ///
+    /// # Errors
+    /// The access that it races with.
+    pub fn frees(&self, access: Access<T>, now: &Clock) -> Result<(), Access<T>> {
+        let races = |made: &&Made<T>| {
+            let other = &made.access;
+            let overlaps = other.address < access.end() && access.address < other.end();
+            overlaps && made.races(&access, now, self.is_known)
+        };
+        let size = access.size as usize;
+        let found = if size / WORD <= self.used {
+            let near = parts(access.address, size);
+            near.filter_map(|(word, _)| self.get(word)).flat_map(|of| &of.made).find(races)
+        } else {
+            // In the order of addresses, as above.
+            let all = self.words[..self.used].iter().flat_map(|word| &word.made);
+            all.filter(races).min_by_key(|made| (made.access.address, made.access.thread))
+        };
+        found.map_or(Ok(()), |made| Err(made.access))
+    }
+}
+
+impl<T: Copy> Made<T> {
+    #[inline]
+    fn is_before(&self, now: &Clock) -> bool {
+        self.at <= get(now, self.access.thread.into())
+    }
+
+    /// Whether all that conflicts with the access to these bytes conflicts with this one.
+    #[inline]
+    fn has_all_of(&self, access: &Access<T>, bytes: u8) -> bool {
+        bytes & !self.bytes == 0 && self.access.covers(access)
+    }
+
+    #[inline]
+    fn races(&self, later: &Access<T>, now: &Clock, is_known: IsKnown<T>) -> bool {
+        self.access.conflicts(later) && !self.is_before(now) && !is_known(&self.access, later)
+    }
+}
+
+impl<T: Copy> Word<T> {
+    /// Is another word of another round from now on.
+    fn begin(&mut self, address: usize, next: u32) {
+        (self.address, self.next) = (address, next);
+        self.made.clear();
+        self.atomics.clear();
+    }
+
+    fn forget(&mut self, bytes: u8) {
+        self.made.retain(|made| made.bytes & bytes == 0);
+        self.atomics.retain(|(of, _)| *of & bytes == 0);
+    }
+
+    fn made(
+        &mut self,
+        access: Access<T>,
+        bytes: u8,
+        now: &Clock,
+        is_known: IsKnown<T>,
+    ) -> Result<(), Access<T>> {
+        if access.writes && !access.is_atomic() && !self.atomics.is_empty() {
+            // Whatever was told by stores that it overwrites is no longer there.
+            self.atomics.retain(|(of, _)| *of & bytes == 0);
+        }
+        let at = get(now, access.thread.into());
+        let (mut found, mut place) = (Ok(()), 0);
+        while let Some(earlier) = self.made.get(place) {
+            let is_own = earlier.access.thread == access.thread;
+            let stays = if earlier.bytes & bytes == 0 {
+                true
+            } else if is_own && earlier.at == at && earlier.has_all_of(&access, bytes) {
+                // Whoever races with this one races with that one: nobody has learnt of it since.
+                return found;
+            } else if earlier.races(&access, now, is_known) {
+                found = found.and(Err(earlier.access));
+                true
+            } else {
+                // Whoever races with what is left out races with this one, too.
+                let is_covered = earlier.bytes & !bytes == 0 && access.covers(&earlier.access);
+                !(is_covered && (is_own || earlier.is_before(now)))
+            };
+            if stays {
+                place += 1;
+            } else {
+                self.made.swap_remove(place);
+            }
+        }
+        self.made.push(Made { access, bytes, at });
+        found
+    }
+
+    fn stores(&mut self, bytes: u8, updates: bool, told: &Clock) {
+        let atomics = &mut self.atomics;
+        if !updates {
+            atomics.retain(|(of, _)| *of & !bytes != 0);
+        }
+        match atomics.iter_mut().find(|(of, _)| *of == bytes) {
+            Some((_, clock)) if updates => join(clock, told),
+            Some((_, clock)) => clock.clone_from(told),
+            None if told.is_empty() => {}
+            None => atomics.push((bytes, told.clone())),
+        }
+    }
+}
