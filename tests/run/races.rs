@@ -1,7 +1,7 @@
 //! Data races: pairs of methods, of which one half has just enough synchronisation, are told apart
 //! at their lines.
 
-use interlap::finding::Failure;
+use interlap::finding::{Failure, Stored};
 use interlap::process::fault::FaultKind;
 use interlap::trace::frame::{AccessKind, Deed, DetectedKind};
 
@@ -78,6 +78,57 @@ fn a_race_has_both_accesses_with_their_lines_and_names() {
     assert_eq!(writes, [false, true]);
     tool.explain(answer.finding()).expect(1, &["value", "racy.cpp:10"]);
     tool.replay(answer.finding()).expect(1, &["data race"]);
+}
+
+/// A counter whose lock is forgotten in one of two methods.
+const FORGETS: &str = "
+    #include <interlap.hpp>
+    #include <mutex>
+    struct Target {
+        static constexpr auto model = \"counter\";
+        std::mutex mutex;
+        int64_t value = 0, changes = 0;
+        void add(int64_t more) {
+            value += more;
+            changes++;
+        }
+        int64_t read() {
+            std::lock_guard<std::mutex> hold(mutex);
+            return value;
+        }
+    };
+    INTERLAP_TARGET(Target)
+";
+
+/// Three pairs of lines race in most rounds, and in some an add is lost.
+#[test]
+fn a_round_goes_on_after_its_races() {
+    let tool = Tool::new();
+    let run = tool.fuzz_text("forgets.cpp", FORGETS).jobs(1).rounds(300).shrinking("0s");
+    let run = run.with("--races --plain-points --memory-model sc");
+    let lines = ["add at forgets.cpp:9", "add at forgets.cpp:10", "read at forgets.cpp:14"];
+    let answer = run.expect(1, &[&lines[..], &["not-linearizable", "the same bug as"]].concat());
+    let of_model = answer.findings.iter().map(|at| Stored::load(at).expect("a finding"));
+    let of_model = of_model.filter(|stored| !stored.finding.signature.is_data_race());
+    let of_model: Vec<Stored> = of_model.collect();
+    assert!(!of_model.is_empty());
+    for Stored { finding, .. } in of_model {
+        assert!(finding.confirmed == Some(true) && !finding.races.is_empty(), "{finding:#?}");
+    }
+}
+
+#[test]
+fn an_adapter_accepts_races_with_a_reason() {
+    let tool = Tool::new();
+    let lock = "std::lock_guard<std::mutex> hold(mutex);";
+    let right =
+        FORGETS.replace(lock, "").replace("value += more;", &format!("{lock} value += more;"));
+    let accepts = |why: &str| format!("// A counter.\n//\n// Race: *::read {why}\n{right}");
+    let run = |text: &str| tool.fuzz_text("hint.cpp", text).rounds(300).with("--races");
+    run(&accepts("it is a hint,\n//   and may be old"))
+        .expect(0, &["known: it is a hint, and may be old: 1 finding", "Nothing new was found"]);
+    run(&accepts("")).expect(2, &["// Race: *::read", "why"]);
+    run(&right).expect(1, &["data race"]);
 }
 
 /// A model is made for one thread at a time, by whichever thread that is.
