@@ -512,8 +512,8 @@ impl std::str::FromStr for Shard {
 /// The prefix of a line in which a harness reports an error of its own, not of the target.
 pub const OWN_FAILURE: &str = "interlap-harness failed:";
 
-/// The places of a data race, as addresses in the library's file: the access that showed it, then
-/// the earlier one. 0: not in the library.
+/// The places of a data race, as addresses in the library's file, the lower one first; which thread
+/// comes first is by chance. 0: not in the library.
 pub type RacePlaces = [u64; 2];
 
 /// The instructions of the main program to a harness process.

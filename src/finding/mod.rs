@@ -39,7 +39,7 @@ use serde::{Deserialize, Serialize};
 use crate::check::{self, Limits, Witness};
 use crate::core::files;
 use crate::core::history::History;
-use crate::core::plan::Plan;
+use crate::core::plan::{Plan, RacePlaces};
 use crate::core::random::mix;
 use crate::model::Spec;
 use crate::process::fault::Fault;
@@ -64,6 +64,9 @@ pub struct KnownAs {
     /// A link to its description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue: Option<String>,
+    /// The adapter accepts it; no file has it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_adapter: bool,
 }
 
 /// "lost value (https://example.org/1)".
@@ -135,6 +138,9 @@ pub struct Finding {
     /// Of a finding that is none itself: the data races in its round, most likely its cause.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub races: Vec<Signature>,
+    /// Of a data race: those before it in its round, and others that were known then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub races_known: Vec<RacePlaces>,
     /// The directory of the known finding that it shows again, which was replayed before the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regression: Option<String>,
@@ -211,6 +217,7 @@ impl Finding {
             can_be_controlled: false,
             known: None,
             races: Vec::new(),
+            races_known: Vec::new(),
             regression: None,
             recorded: None,
             cross_engine: None,

@@ -90,7 +90,8 @@ pub fn race_places([earlier, now]: [HeapAct; 2]) -> RacePlaces {
         true => coverage::address_in_file(act.code - 1),
         false => 0,
     };
-    [in_file(HeapAct::reported(now.code)), in_file(earlier)]
+    let (now, earlier) = (in_file(HeapAct::reported(now.code)), in_file(earlier));
+    [now.min(earlier), now.max(earlier)]
 }
 
 /// Two accesses to memory that nothing orders, the earlier one first, and who made them.

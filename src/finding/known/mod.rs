@@ -99,8 +99,9 @@ impl KnownIssues {
         let traits = Traits::from_finding(stored);
         let fits = |entry: &&Entry| entry.patterns.fit(&traits) == Fit::Yes;
         if let Some(entry) = self.entries.iter().find(fits) {
-            let (name, issue) = (entry.name.clone(), entry.issue.clone());
-            return Classification::Known(KnownAs { name, issue });
+            let (name, issue, by_adapter) =
+                (entry.name.clone(), entry.issue.clone(), entry.line == 0);
+            return Classification::Known(KnownAs { name, issue, by_adapter });
         }
         match stored.finding.confirmed == Some(true) && self.may_lack_lines(stored) {
             true => Classification::Open,
@@ -120,7 +121,10 @@ impl KnownIssues {
     pub fn mark(&self, stored: &mut Stored) -> bool {
         let known = match self.classify(stored) {
             Classification::Known(known) => Some(known),
-            Classification::New | Classification::Open => None,
+            // The adapter's entries may not be here.
+            Classification::New | Classification::Open => {
+                stored.finding.known.clone().filter(|known| known.by_adapter)
+            }
         };
         let before = std::mem::replace(&mut stored.finding.known, known);
         before != stored.finding.known

@@ -151,6 +151,10 @@ impl Worker<'_> {
         sequential: bool,
     ) {
         finding.round = round.start.round;
+        if finding.signature.is_data_race() {
+            // It is the last of them itself.
+            finding.races_known = self.races[..self.races.len().saturating_sub(1)].to_vec();
+        }
         finding.sources = self.options.sources.clone();
         finding.can_be_controlled = self.options.can_be_controlled;
         // The counts come first: the finding stores how many rounds there were before it.

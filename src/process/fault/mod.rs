@@ -246,7 +246,8 @@ impl Fault {
         }
         let at = |place: &FaultPlace| code.in_file(place.code?);
         let mut places = self.places.iter().map(|place| at(place).unwrap_or(0));
-        Some([places.next()?, places.next()?])
+        let (one, other) = (places.next()?, places.next()?);
+        Some([one.min(other), one.max(other)])
     }
 
     /// Finds the source lines of the fault in the target's debugging information.

@@ -91,7 +91,7 @@ fn job(stored: &Stored, library: &Path, directory: &Path) -> Job {
         round_end: Some(finding.round + 1),
         hang_milliseconds: if hangs { HANG_MILLISECONDS } else { PATIENCE_MILLISECONDS },
         milliseconds_max: None,
-        races_known: Vec::new(),
+        races_known: finding.races_known.clone(),
         judges: false,
         directory: directory.join(FILES),
     }
