@@ -296,6 +296,11 @@ pub fn release(address: usize, place: usize) {
     set_head(address, freed);
 }
 
+/// Whether code of the target allocated the block.
+pub fn is_by_target(address: usize) -> bool {
+    head(address).allocated.is_by_target()
+}
+
 /// The size of a block of the arena, as it was asked for.
 pub fn size_of_block(address: usize) -> usize {
     head(address).size

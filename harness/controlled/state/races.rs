@@ -13,6 +13,7 @@ use interlap::trace::frame::{AccessKind, Deed};
 use interlap::trace::trail::Act;
 
 use super::happens_before::{Access, HappensBefore, Order};
+use super::heap;
 use crate::controlled::core::access::{AccessEvent, Class, Listener, Made, Synchronizes};
 use crate::controlled::core::{control, engine, layout};
 use crate::controlled::watch::fault_report::{self, HeapAct};
@@ -144,6 +145,10 @@ fn note(event: AccessEvent, act: Act) {
         }
         Act::Free if size > 0 => {
             let access = access(&event, AccessKind::Plain, true);
+            // What the C++ library allocates, it frees by counts of references that have no hooks.
+            if !access.told.is_by_target() || !heap::is_by_target(address) {
+                return;
+            }
             (access, with_order(|order| order.frees(access)))
         }
         Act::Fence => return with_order(|order| order.fence(thread, by)),

@@ -45,6 +45,11 @@ impl HeapAct {
         HeapAct { code, thread: thread as u16, calling, call }
     }
 
+    /// Whether code of the target did it, not of a library that the target called.
+    pub fn is_by_target(self) -> bool {
+        libraries::is_target_code(self.code)
+    }
+
     fn who(self) -> Who {
         who(self.thread.into(), self.call, self.calling)
     }

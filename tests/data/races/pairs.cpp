@@ -148,14 +148,14 @@ struct Pairs {
     }
 
     // The compiler's own code synchronises.
-    int by_static() {
+    int static_is_enough() {
         static Box box = made_late();
         return box.value;
     }
     static Box made_late() { return Box{2}; }
 
     std::shared_ptr<Box> holder = std::make_shared<Box>();
-    void by_shared_pointer() {
+    void shared_pointer_is_enough() {
         std::shared_ptr<Box> own = holder;
         if (own->value != 1) throw 1;
     }
@@ -169,4 +169,4 @@ struct Pairs {
 };
 INTERLAP_OPERATIONS(Pairs, by_mutex, by_shared_mutex, reads_shared, by_flag, by_fences,
                     by_failed_exchange, by_once, by_semaphore, by_publishing, by_counting,
-                    by_joining, by_announcing, by_static, by_shared_pointer)
+                    by_joining, by_announcing, static_is_enough, shared_pointer_is_enough)

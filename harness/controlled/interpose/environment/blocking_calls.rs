@@ -9,8 +9,8 @@ use std::ptr;
 
 use libc::{
     EINVAL, EWOULDBLOCK, MSG_DONTWAIT, O_NONBLOCK, POLLIN, c_int, c_long, c_uint, epoll_event,
-    fd_set, msghdr, nfds_t, pollfd, sigset_t, size_t, sockaddr, socklen_t, ssize_t, timespec,
-    timeval,
+    fd_set, msghdr, nfds_t, off_t, pollfd, sigset_t, size_t, sockaddr, socklen_t, ssize_t,
+    timespec, timeval,
 };
 
 use super::errno::fails;
@@ -72,6 +72,32 @@ unsafe extern "C" fn read(descriptor: c_int, into: *mut c_void, bytes: size_t) -
     }
     // SAFETY: the caller's arguments.
     unsafe { real::read(descriptor, into, bytes) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pread(
+    descriptor: c_int,
+    into: *mut c_void,
+    bytes: size_t,
+    at: off_t,
+) -> ssize_t {
+    if engine::controls() {
+        accesses::settle(Whose::All);
+        accesses::synchronizes(Synchronizes::AcquiresAll, 0);
+    }
+    // SAFETY: the caller's arguments.
+    unsafe { real::pread(descriptor, into, bytes, at) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pread64(
+    descriptor: c_int,
+    into: *mut c_void,
+    bytes: size_t,
+    at: off_t,
+) -> ssize_t {
+    // SAFETY: the caller's arguments.
+    unsafe { pread(descriptor, into, bytes, at) }
 }
 
 /// The C library's own reads without asking for `read`.

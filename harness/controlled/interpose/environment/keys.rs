@@ -13,7 +13,10 @@ use libc::{EAGAIN, EINVAL, c_int, pthread_key_t};
 
 use super::real::{self, Destructor};
 use super::thread_ids::{OUTSIDE, THREADS, current_or_outside};
+use crate::controlled::accesses;
+use crate::controlled::core::access::Synchronizes;
 use crate::controlled::core::engine;
+use crate::controlled::watch::libraries;
 
 /// Keys of the C library whose values are kept here; a process has few.
 const REAL_KEYS: usize = 256;
@@ -124,9 +127,13 @@ impl Key {
         }
         self.set(thread, ptr::null_mut());
         // SAFETY: stored from a destructor by `create`.
-        let destructor = unsafe { std::mem::transmute::<*mut c_void, Destructor>(destructor) };
+        let run = unsafe { std::mem::transmute::<*mut c_void, Destructor>(destructor) };
+        if !libraries::is_target_code(destructor.addr()) {
+            // The C++ library's makes futures ready, by atomic stores without hooks.
+            accesses::synchronizes(Synchronizes::MeetsAll, 0);
+        }
         // SAFETY: the value was set for this key, whose destructor it is.
-        unsafe { destructor(pointer) };
+        unsafe { run(pointer) };
     }
 }
 

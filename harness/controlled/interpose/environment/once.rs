@@ -38,6 +38,8 @@ pub(super) unsafe extern "C-unwind" fn pthread_once(once: *mut c_int, routine: R
     while state.load(Relaxed) & RUNNING != 0 {
         engine::block(once.addr(), Wait::Once, None);
     }
+    // Also where a routine that an exception ended has run before.
+    acquires(once.addr());
     if state.load(Relaxed) == NEVER {
         state.store(RUNNING, Relaxed);
         engine::changed();
@@ -45,7 +47,6 @@ pub(super) unsafe extern "C-unwind" fn pthread_once(once: *mut c_int, routine: R
         routine();
         run.becomes = DONE;
     }
-    acquires(once.addr());
     0
 }
 
@@ -56,6 +57,15 @@ unsafe extern "C-unwind" fn __cxa_guard_acquire(guard: *mut u64) -> c_int {
     let is_first = unsafe { real::__cxa_guard_acquire(guard) };
     acquires(guard.addr());
     is_first
+}
+
+/// An exception has ended the making of the variable.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn __cxa_guard_abort(guard: *mut u64) {
+    outside_control!(__cxa_guard_abort(guard));
+    releases(guard.addr());
+    // SAFETY: the caller's guard.
+    unsafe { real::__cxa_guard_abort(guard) }
 }
 
 #[unsafe(no_mangle)]

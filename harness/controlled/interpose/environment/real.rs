@@ -145,6 +145,7 @@ pub(super) type Routine = extern "C-unwind" fn();
 functions! {
     fn _ZNSt13random_device9_M_getvalEv(device: *mut c_void) -> c_uint;
     fn __cxa_atexit(destructor: AtExit, object: *mut c_void, library: *mut c_void) -> c_int;
+    fn __cxa_guard_abort(guard: *mut u64);
     fn __cxa_guard_acquire(guard: *mut u64) -> c_int;
     fn __cxa_guard_release(guard: *mut u64);
     fn __cxa_thread_atexit_impl(
@@ -344,6 +345,7 @@ functions! {
     fn raise(signal: c_int) -> c_int;
     fn rand() -> c_int;
     fn random() -> c_long;
+    fn pread(descriptor: c_int, into: *mut c_void, bytes: size_t, at: off_t) -> ssize_t;
     fn read(descriptor: c_int, into: *mut c_void, bytes: size_t) -> ssize_t;
     fn readv(descriptor: c_int, into: *const iovec, count: c_int) -> ssize_t;
     fn recv(socket: c_int, into: *mut c_void, bytes: size_t, flags: c_int) -> ssize_t;
