@@ -17,7 +17,7 @@ fn pairs<'a>(tool: &'a Tool, file: &str) -> Call<'a> {
 
 /// The names of the methods that race with -DWRONG.
 fn racy(file: &str) -> Vec<String> {
-    let text = read(&data("races").join(file));
+    let text = read(data("races").join(file));
     let named = text.lines().filter_map(|line| line.trim().strip_prefix("void by_"));
     named.map(|rest| format!("by_{}", rest.split('(').next().unwrap_or_default())).collect()
 }
