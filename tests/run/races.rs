@@ -12,7 +12,7 @@ const FILES: [&str; 4] = ["pairs.cpp", "locks.cpp", "atomics.cpp", "threads.cpp"
 
 fn pairs<'a>(tool: &'a Tool, file: &str) -> Call<'a> {
     let adapter = data("races").join(file);
-    tool.fuzz(adapter).controlled().seed(1).rounds(3_000).shrinking("0s").with("--races=all")
+    tool.fuzz(adapter).controlled().seed(1).jobs(1).rounds(2_000).shrinking("0s").with("--races")
 }
 
 /// The names of the methods that race with -DWRONG.

@@ -18,12 +18,11 @@ constexpr bool wrong = true;
 constexpr bool wrong = false;
 #endif
 
-// A read that stays where it is. What a wrong half reads may be anything.
+// Reads that stay where they are. What a wrong half reads may be anything.
+__attribute__((noipa)) static void look(long) {}
 __attribute__((noipa)) static void see(long value, long expected) {
     if (!wrong && value != expected) std::abort();
 }
-
-__attribute__((noipa)) static void look(long) {}
 
 // A time that is over: a lock is tried once.
 constexpr timespec past{0, 0};
@@ -43,7 +42,7 @@ struct Locks {
     // The last of two unlocks lets others in.
     pthread_mutex_t recursive;
     int twice = 0;
-    void by_recursive() {
+    void by_two_locks() {
         pthread_mutex_lock(&recursive);
         pthread_mutex_lock(&recursive);
         pthread_mutex_unlock(&recursive);
@@ -190,7 +189,7 @@ struct Locks {
 
     mtx_t plain_mtx, timed_mtx;
     int in_mtx = 0, in_timed_mtx = 0;
-    void by_mtx() {
+    void by_plain_mtx() {
         mtx_lock(&plain_mtx);
         if (!wrong) in_mtx++;
         mtx_unlock(&plain_mtx);
@@ -277,6 +276,7 @@ struct Locks {
         if (wrong) hold.unlock();
         value++;
     }
+
     Locks() {
         pthread_mutexattr_t attributes;
         pthread_mutexattr_init(&attributes);
@@ -291,9 +291,9 @@ struct Locks {
         made = c11_made = 0;
     }
 };
-INTERLAP_OPERATIONS(Locks, by_pthread_mutex, by_recursive, by_trylock, by_timedlock,
+INTERLAP_OPERATIONS(Locks, by_pthread_mutex, by_two_locks, by_trylock, by_timedlock,
                     by_rwlock_of_writers, by_rwlock_of_readers, by_trywrlock, by_timedrdlock,
                     by_spinlock, by_spin_trylock, by_shared_timed_mutex, by_recursive_timed_mutex,
-                    by_scoped_lock, by_try_to_lock, by_named_guard, by_one_mutex, by_mtx,
+                    by_scoped_lock, by_try_to_lock, by_named_guard, by_one_mutex, by_plain_mtx,
                     by_mtx_timedlock, by_sem_trywait, by_permits, by_pthread_once, by_c11_once,
                     by_hand, by_list, by_vector, by_string, by_map)

@@ -10,6 +10,7 @@
 #include <interlap_operations.hpp>
 #include <latch>
 #include <mutex>
+#include <optional>
 #include <pthread.h>
 #include <semaphore.h>
 #include <semaphore>
@@ -131,8 +132,8 @@ struct Threads {
     void by_async() {
         int data = 0;
         auto future = std::async(std::launch::async, [&] { data = 1; });
-        auto is = future.wait_for(std::chrono::seconds(0));
-        if (is == std::future_status::ready || wrong) see(data, 1);
+        auto is = wrong ? std::future_status::ready : future.wait_for(std::chrono::seconds(0));
+        if (is == std::future_status::ready) see(data, 1);
         future.get();
         see(data, 1);
     }
@@ -210,7 +211,7 @@ struct Threads {
     }
 
     // To notify orders nothing: the lock does.
-    void by_cond() {
+    void by_pthread_cond() {
         Message m;
         pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
         pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
@@ -230,8 +231,7 @@ struct Threads {
         at_once([&] {
             std::unique_lock<std::mutex> hold(mutex);
             m.data = !wrong, m.is_there = true;
-            condition.notify_one();
-            hold.unlock();
+            condition.notify_one(), hold.unlock();
             if (wrong) m.data = 1;
         }, [&] {
             std::unique_lock<std::mutex> hold(mutex);
@@ -245,8 +245,7 @@ struct Threads {
         std::condition_variable_any condition;
         at_once([&] {
             std::lock_guard<std::shared_mutex> hold(mutex);
-            m.data = 1, m.is_there = true;
-            condition.notify_all();
+            m.data = 1, m.is_there = true, condition.notify_all();
         }, [&] {
             if (wrong) look(m.data);
             std::shared_lock<std::shared_mutex> hold(mutex);
@@ -269,16 +268,16 @@ struct Threads {
         });
         mtx_destroy(&mutex), cnd_destroy(&condition);
     }
+
     // All that was done counts as before a handler's call and before a read, also what C++ does not
     // order: nothing can be wrong here.
     static inline int *told = nullptr;
-    static inline std::mutex one_at_a_time;
     void kill_is_enough() {
+        static std::mutex one_at_a_time;
         std::lock_guard<std::mutex> hold(one_at_a_time);
         int data = 0;
         std::atomic<bool> is_over{false};
-        std::signal(SIGUSR1, [](int) { see(*told, 1); });
-        told = &data;
+        told = &data, std::signal(SIGUSR1, [](int) { see(*told, 1); });
         std::thread other([&] { while (!is_over.load()) std::this_thread::yield(); });
         data = 1, pthread_kill(other.native_handle(), SIGUSR1), is_over.store(true);
         other.join();
@@ -297,5 +296,5 @@ INTERLAP_OPERATIONS(Threads, by_create, by_pthread_join, by_tryjoin, by_thrd, by
                     by_detached, by_thread_local, by_key_destructor, by_async, by_promise,
                     by_packaged_task, by_deferred, by_stop_token, by_counting_semaphore,
                     by_binary_semaphore, by_latch, by_barrier, by_completion, by_pthread_barrier,
-                    by_cond, by_condition_variable, by_condition_any, by_cnd, kill_is_enough,
-                    pipe_is_enough)
+                    by_pthread_cond, by_condition_variable, by_condition_any, by_cnd,
+                    kill_is_enough, pipe_is_enough)
