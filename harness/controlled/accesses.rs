@@ -103,5 +103,6 @@ pub fn settle_at_point() {
 #[inline]
 pub fn stamp() -> u64 {
     settle_at_point();
+    synchronizes(Synchronizes::Stamps, 0);
     engine::tick()
 }

@@ -6,6 +6,7 @@
 //!   (Papadimitriou, The Serializability of Concurrent Database Updates, JACM 1979). In some
 //!   conflict a call was first, and another call in another one.
 //! - A store that waits in a store buffer, who misses it, and when it reaches memory.
+//! - A read of an older store, and the newest one, which it does not see.
 //! - A wait that does not end, and the last wake-up before it.
 
 use std::collections::VecDeque;
@@ -13,6 +14,7 @@ use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::older_stores;
 use super::visibility::{CallSpan, bytes, changes_memory};
 use crate::trace::trail::{Act, Event};
 
@@ -37,6 +39,7 @@ pub fn events(
     }
     missed_stores(trail, &mut marks);
     missed_wakeups(trail, &mut marks);
+    old_reads(trail, &mut marks);
     marks
 }
 
@@ -179,6 +182,19 @@ fn missed_stores(trail: &[Event], marks: &mut [bool]) {
             }
             _ => {}
         }
+    }
+}
+
+/// Marks the reads of older stores, and the newest ones that they do not see.
+fn old_reads(trail: &[Event], marks: &mut [bool]) {
+    for (at, event) in trail.iter().enumerate() {
+        let newest = match event.act {
+            Act::ReadsOld => event.after,
+            Act::StoresOld => event.before,
+            _ => continue,
+        };
+        let unseen = older_stores::stored(&trail[..at], event, newest);
+        [Some(at), unseen].into_iter().flatten().for_each(|at| marks[at] = true);
     }
 }
 

@@ -10,6 +10,7 @@
 //! - `loops`: Makes the last rows of the table of a livelock: of each thread that runs, one turn of
 //!   its loop.
 //! - `memory`: Names memory: `#3+8` is byte 8 of the third block that the round allocated.
+//! - `older_stores`: Makes one event of each load that reads an older store than the last one.
 //! - `plain_writes`: Adds the values of plain writes that were unknown when the trail was recorded.
 //! - `source`: Finds the source lines of a trail's events.
 //! - `store_buffers`: Drops from a trail the waiting of stores in store buffers that no other
@@ -21,6 +22,7 @@ mod decisive;
 mod fault;
 mod loops;
 mod memory;
+mod older_stores;
 mod plain_writes;
 mod source;
 mod store_buffers;
@@ -32,7 +34,7 @@ use std::collections::BTreeSet;
 use crate::binary::members::Types;
 use crate::binary::symbols::SourceLines;
 use crate::core::history::{NEVER, OperationId};
-use crate::finding::interleaving::{Action, Answer, Call, Interleaving, Row, RowKind};
+use crate::finding::interleaving::{Action, Answer, Call, Interleaving, Row, RowKind, StoredBy};
 use crate::finding::source_text::Texts;
 use crate::finding::{Failure, FaultPlace, Stored};
 use crate::trace::area::Stage;
@@ -102,7 +104,8 @@ pub fn mark_visible(stored: &Stored, trail: &[Event]) -> Vec<(Event, bool)> {
 }
 
 fn prepared(trail: &[Event]) -> Vec<Event> {
-    plain_writes::with_values(&store_buffers::without_unnoticed_delays(trail))
+    let trail = older_stores::without_second_events(trail);
+    plain_writes::with_values(&store_buffers::without_unnoticed_delays(&trail))
 }
 
 /// Where a row belongs.
@@ -163,10 +166,15 @@ impl TracedRound<'_> {
             let from = if is_crash_of_access(&self.trail[..=at]) { at - 1 } else { at };
             let source = sources[from].clone().filter(|_| event.code != 0);
             let place = source.map(|source| texts.place(source));
+            let stored_by = |value| {
+                let by = older_stores::stored(&self.trail[..at], event, value)?;
+                let place = sources[by].clone().map(|source| texts.place(source));
+                Some(StoredBy { thread: self.trail[by].thread, place })
+            };
             let row = Row {
                 step: event.step,
                 thread: event.thread,
-                what: RowKind::Act { did: action(event, memory), times: 1, place },
+                what: RowKind::Act { did: action(event, memory, stored_by), times: 1, place },
                 matters: marks[at].matters || matters,
                 is_news: marks[at].is_news || matters,
                 decides: marks[at].decides || concerned.is_freeing(event),
@@ -298,7 +306,12 @@ fn is_crash_of_access(events: &[Event]) -> bool {
     last.act == Act::Crash && is_access && bytes.contains(&last.address)
 }
 
-fn action(event: &Event, memory: &Memory) -> Action {
+/// `stored_by`: who has stored a value in the event's memory.
+fn action(
+    event: &Event,
+    memory: &Memory,
+    mut stored_by: impl FnMut(u64) -> Option<StoredBy>,
+) -> Action {
     let at = match event.act {
         // The size is none of memory.
         Act::Acquire | Act::Release | Act::Block | Act::Wake | Act::Crash => {
@@ -320,6 +333,14 @@ fn action(event: &Event, memory: &Memory) -> Action {
         Act::Store | Act::Write => Action::Sets { at, to: value(after), from: from() },
         Act::Buffer => Action::Buffers { at, to: value(after), from: from() },
         Act::Drain => Action::Drains { at, to: value(after) },
+        Act::ReadsOld => {
+            let (by, newest_by) = (stored_by(before), stored_by(after));
+            Action::ReadsOld { at, value: value(before), by, newest: value(after), newest_by }
+        }
+        Act::StoresOld => {
+            let (to, newest, newest_by) = (value(after), value(before), stored_by(before));
+            Action::StoresOld { at, to, newest, newest_by }
+        }
         Act::ReadModifyWrite | Act::CompareExchange => {
             Action::Exchanges { at, from: value(before), to: value(after) }
         }

@@ -39,7 +39,9 @@ pub fn with_values(trail: &[Event]) -> Vec<Event> {
             }
             _ => {}
         }
-        next.insert(event.address, (event.before, size));
+        // A read of an older store has found another value than memory has.
+        let found = if event.act == Act::ReadsOld { event.after } else { event.before };
+        next.insert(event.address, (found, size));
     }
     events
 }

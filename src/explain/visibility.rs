@@ -78,7 +78,7 @@ pub fn mark(trail: &[Event], calls: &[CallSpan]) -> Vec<Mark> {
             let decides = contended && decisive[at];
             let is_news = contended && is_news || decides;
             // An atomic load matters even if it finds nothing new.
-            let is_atomic_read = contended && event.act == Act::Load;
+            let is_atomic_read = contended && matches!(event.act, Act::Load | Act::ReadsOld);
             Mark { matters: is_news || is_atomic_read, is_news, decides }
         }
     };
@@ -97,7 +97,7 @@ impl Known {
     /// Whether the event is more than a read of bytes that its thread knows.
     fn note(&mut self, event: &Event) -> bool {
         let thread = 1u64 << (event.thread % 64);
-        let mut is_new = !matches!(event.act, Act::Load | Act::Read);
+        let mut is_new = !matches!(event.act, Act::Load | Act::Read | Act::ReadsOld);
         for byte in bytes(event) {
             let knowing = self.knowing.entry(byte).or_default();
             is_new |= *knowing & thread == 0;
@@ -117,6 +117,7 @@ pub fn changes_memory(event: &Event) -> bool {
         | Act::Free => true,
         // Memory changes when the store is drained.
         Act::Buffer => false,
+        Act::ReadsOld | Act::StoresOld => false,
         Act::Load | Act::Read | Act::FailedCompareExchange | Act::Fence | Act::Allocate => false,
         Act::Acquire | Act::Release | Act::Block | Act::Wake | Act::Crash => false,
         Act::Start => false,

@@ -43,7 +43,7 @@ impl Point {
     fn from_act(act: Act) -> Option<Point> {
         Some(match act {
             Act::Load => Point::Load,
-            Act::Store | Act::Buffer => Point::Store,
+            Act::Store | Act::Buffer | Act::StoresOld => Point::Store,
             Act::ReadModifyWrite => Point::Exchange,
             Act::CompareExchange | Act::FailedCompareExchange => Point::Swap,
             Act::Fence => Point::Fence,
@@ -55,7 +55,7 @@ impl Point {
             Act::Release => Point::Release,
             Act::Block => Point::Wait,
             Act::Wake => Point::Wake,
-            Act::Crash | Act::Drain | Act::Start => return None,
+            Act::Crash | Act::Drain | Act::Start | Act::ReadsOld => return None,
         })
     }
 

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::interleaving::Place;
 use crate::check::Missing;
 use crate::core::operation::{Op, Status};
 use crate::trace::frame::{DetectedKind, Wait};
@@ -79,6 +80,13 @@ impl Value {
     }
 }
 
+/// Who has stored a value, as far as that is known.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct StoredBy {
+    pub thread: u32,
+    pub place: Option<Place>,
+}
+
 /// An action of a thread at one step.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -107,6 +115,23 @@ pub enum Action {
     Drains {
         at: Memory,
         to: Value,
+    },
+    /// A read of an older value than memory has: that, which `newest_by` has stored, the thread does
+    /// not see yet.
+    ReadsOld {
+        at: Memory,
+        value: Value,
+        by: Option<StoredBy>,
+        newest: Value,
+        newest_by: Option<StoredBy>,
+    },
+    /// A store that comes before the newest one of its location, which its thread does not see yet:
+    /// memory keeps that.
+    StoresOld {
+        at: Memory,
+        to: Value,
+        newest: Value,
+        newest_by: Option<StoredBy>,
     },
     /// A read-modify-write.
     Exchanges {
@@ -185,6 +210,10 @@ impl Action {
                     .into_iter()
                     .flatten()
                     .collect()
+            }
+            ReadsOld { at, value: one, newest: two, .. }
+            | StoresOld { at, to: one, newest: two, .. } => {
+                [Some(at), one.points_to(), two.points_to()].into_iter().flatten().collect()
             }
             Drains { at, to } => [Some(at), to.points_to()].into_iter().flatten().collect(),
             Exchanges { at, from: one, to: two }

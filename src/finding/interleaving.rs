@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-pub use super::action::{Action, Answer, Call, Memory, Value};
+pub use super::action::{Action, Answer, Call, Memory, StoredBy, Value};
 
 /// What the threads of a round did, in order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -50,6 +50,14 @@ impl Interleaving {
     /// Whether a row that matters is a store that waited in a store buffer.
     pub fn has_delays(&self) -> bool {
         self.rows.iter().any(|row| row.matters && row.delayed)
+    }
+
+    /// Whether a row that matters is a read of an older store than the last one.
+    pub fn has_old_reads(&self) -> bool {
+        let reads = |row: &Row| {
+            matches!(row.action(), Some(Action::ReadsOld { .. } | Action::StoresOld { .. }))
+        };
+        self.rows.iter().any(|row| row.matters && reads(row))
     }
 }
 

@@ -153,7 +153,7 @@ pub fn require_hooks(library: &Path, control: &mut Control) -> Result<()> {
     }
     match (found.fences.first(), control.memory_model) {
         (Some(_), MemoryModel::Some) => control.memory_model = MemoryModel::Sc,
-        (Some(first), MemoryModel::Tso | MemoryModel::TsoLate) => bail!(
+        (Some(first), MemoryModel::Tso | MemoryModel::TsoLate | MemoryModel::C11) => bail!(
             "--memory-model: fences of the target are inline assembly, which nobody sees ({}, the \
              first: {}). Use std::atomic_thread_fence, or --memory-model sc",
             found.fences.len(),

@@ -169,6 +169,11 @@ pub fn key(table: &Interleaving, rows_max: usize) -> String {
         key += "  (a store that others do not see yet is in its thread's store buffer, as on\n   \
                 x86: it may stay there until a fence or a locked instruction)\n";
     }
+    if table.has_old_reads() {
+        key += "  (a thread sees another one's store once it has acquired something that was \
+                released\n   after it, or if a seq_cst fence of each is in between: until then it \
+                may read what\n   was there before, as on ARM and POWER)\n";
+    }
     if key.is_empty() { key } else { key + "\n" }
 }
 

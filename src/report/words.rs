@@ -5,7 +5,9 @@ use crate::check::Missing;
 use crate::core::measured::time;
 use crate::core::plan::Engine;
 use crate::core::words;
-use crate::finding::interleaving::{Action, Answer, Call, Memory, Place, Row, RowKind, Value};
+use crate::finding::interleaving::{
+    Action, Answer, Call, Memory, Place, Row, RowKind, StoredBy, Value,
+};
 use crate::finding::locations::Occurrence;
 use crate::finding::{Failure, FaultPlace, Finding};
 use crate::fuzz::FailedAtLoad;
@@ -290,8 +292,11 @@ fn awaited(wait: Wait, at: &str) -> String {
 
 /// "Stack::pop at stack.hpp:31".
 pub fn source(place: &Place) -> String {
-    let file = place.file.file_name().unwrap_or_default().to_string_lossy();
-    format!("{} at {file}:{}", place.function, place.line)
+    format!("{} at {}:{}", place.function, file_name(place), place.line)
+}
+
+fn file_name(place: &Place) -> std::borrow::Cow<'_, str> {
+    place.file.file_name().unwrap_or_default().to_string_lossy()
 }
 
 /// A row of the table: "push(7)", "pop() -> 7", "head = #2, was 0 (3 times)".
@@ -351,6 +356,18 @@ fn set(at: &Memory, to: &Value, from: Option<&Value>) -> String {
     format!("{} = {}{was}", memory(at), value(to))
 }
 
+/// " at queue.cpp:12".
+fn stored_at(by: &StoredBy) -> String {
+    let line = |place: &Place| format!(" at {}:{}", file_name(place), place.line);
+    by.place.as_ref().map(|place| line(place.in_library())).unwrap_or_default()
+}
+
+/// "it does not see the store of 1 by thread 0 at queue.cpp:12 yet".
+fn unseen(newest: &Value, by: Option<&StoredBy>) -> String {
+    let by = by.map(|by| format!(" by thread {}{}", by.thread, stored_at(by))).unwrap_or_default();
+    format!("it does not see the store of {}{by} yet", value(newest))
+}
+
 fn action(action: &Action) -> String {
     match action {
         Action::Reads { at, value: read } => format!("{} is {}", memory(at), value(read)),
@@ -360,6 +377,16 @@ fn action(action: &Action) -> String {
             format!("{}: others do not see it yet", set(at, to, from.as_ref()))
         }
         Action::Drains { at, to } => format!("{}: now others see it", set(at, to, None)),
+        Action::ReadsOld { at, value: read, by, newest, newest_by } => {
+            let by = by.as_ref().map(stored_at).unwrap_or_default();
+            let by = if by.is_empty() { by } else { format!(" stored{by}") };
+            let unseen = unseen(newest, newest_by.as_ref());
+            format!("{} is {} for it, an old value{by}: {unseen}", memory(at), value(read))
+        }
+        Action::StoresOld { at, to, newest, newest_by } => {
+            let unseen = unseen(newest, newest_by.as_ref());
+            format!("{}, which is overwritten at once: {unseen}", set(at, to, None))
+        }
         Action::Exchanges { at, from, to } => {
             format!("{} from {} to {}", memory(at), value(from), value(to))
         }

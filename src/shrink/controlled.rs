@@ -331,10 +331,11 @@ fn with_its_draws(search: &Search, mut shown: Shown) -> Result<Shown> {
         let races = [Races::Off, Races::All];
         shown = with_one_of(search, shown, &races, |c, races| c.races = races)?;
     }
-    use MemoryModel::{Sc, Some, Tso, TsoLate};
+    use MemoryModel::{C11, Sc, Some, Tso, TsoLate};
     let models: &[MemoryModel] = match shown.plan.control.memory_model {
-        Some => &[Sc, TsoLate, Tso],
+        Some => &[Sc, TsoLate, Tso, C11],
         Tso => &[Sc, TsoLate],
+        C11 => &[Sc],
         Sc | TsoLate => &[],
     };
     with_one_of(search, shown, models, |c, model| c.memory_model = model)

@@ -56,11 +56,17 @@ pub enum Act {
     Drain,
     /// Starts thread number `size`, which is the target's own.
     Start,
+    /// The next access of the thread reads the value `before`, which is older than `after`, that of
+    /// memory: it does not see that store yet.
+    ReadsOld,
+    /// A store of `after` that comes before the one of `before` in the order of the location's
+    /// stores: memory keeps that.
+    StoresOld,
 }
 
 impl Act {
     /// In the order of the numbers that hooks.c uses.
-    pub const ALL: [Act; 18] = [
+    pub const ALL: [Act; 20] = [
         Act::Load,
         Act::Store,
         Act::ReadModifyWrite,
@@ -79,6 +85,8 @@ impl Act {
         Act::Buffer,
         Act::Drain,
         Act::Start,
+        Act::ReadsOld,
+        Act::StoresOld,
     ];
 }
 

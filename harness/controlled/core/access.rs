@@ -148,6 +148,8 @@ pub enum Synchronizes {
     MeetsAll,
     /// As a releasing store of the byte at the object's address.
     Stores,
+    /// A call of the structure has a stamp: it begins or ends.
+    Stamps,
     /// All so far is before what the thread of that number does.
     Starts,
     /// All that the thread of that number did, which has ended, is before what this one does next.

@@ -37,9 +37,11 @@ pub struct Shared {
     /// do now.
     pub buffers: Cell<bool>,
     pub holds_back: Cell<bool>,
+    /// Whether loads may read older stores than the last one in this round.
+    pub weak: Cell<bool>,
 }
 
-const _: () = assert!(std::mem::offset_of!(Shared, holds_back) == 56, "as in hooks.h");
+const _: () = assert!(std::mem::offset_of!(Shared, weak) == 57, "as in hooks.h");
 
 // SAFETY: as the engine's variables, but for the atomic ones: by one thread at a time.
 unsafe impl Sync for Shared {}
@@ -62,6 +64,7 @@ pub static il_shared: Shared = Shared {
     wants_made: Cell::new(false),
     buffers: Cell::new(false),
     holds_back: Cell::new(false),
+    weak: Cell::new(false),
 };
 
 pub use il_shared as SHARED;

@@ -30,6 +30,18 @@ int il_buffer(uintptr_t address, uint32_t size, uint64_t value, int order, uintp
 uint64_t il_forwarded(uintptr_t address, uint32_t size);
 /* A load of 16 bytes is about to be made. */
 void il_load16(uintptr_t address);
+/* The same in rounds where loads may read older stores (state/weak_memory.rs): a load; a store, and
+ * whether memory keeps its value; what a read-modify-write reads, and then stores. */
+uint64_t il_weak_load(uintptr_t address, uint32_t size, int order, uintptr_t caller);
+int il_weak_store(uintptr_t address, uint32_t size, uint64_t value, int order, uintptr_t caller);
+uint64_t il_weak_read(uintptr_t address, uint32_t size, int order, uintptr_t caller);
+void il_weak_update(uintptr_t address, uint32_t size, uint64_t value, int order, uintptr_t caller);
+/* A compare-exchange, whose orders are `order | failed << 8`; whether it was made. */
+enum { MAY_FAIL = 1 << 16 };
+int il_weak_compare(uintptr_t address, uint32_t size, uint64_t *expected, uint64_t value,
+                    uint32_t orders, uintptr_t caller);
+/* An access of 16 bytes was made, of what was there before. */
+void il_weak_words(uintptr_t address, int writes, int order, const void *before, uintptr_t caller);
 /* An atomic access that was made: what was there before and after (first 8 bytes). */
 void il_made(uint32_t act, uintptr_t address, uint32_t size, uint32_t order, uint64_t before,
              uint64_t after, uintptr_t caller);
@@ -137,10 +149,22 @@ static inline int some_wait(void) {
     return il_shared.holds_back && il_shared.controls;
 }
 
+static inline int is_weak(void) {
+    return il_shared.weak && il_shared.controls;
+}
+
 #define RMW(B, T, NAME, EXPRESSION)                                                                \
     static SLOW T NAME##_##B(volatile T *p, T value, int order, uintptr_t caller) {                \
         report(p, sizeof(T), UPDATE, order, caller);                                               \
-        T old = __atomic_load_n(p, __ATOMIC_RELAXED), new;                                         \
+        T old, new;                                                                                \
+        if (is_weak()) {                                                                           \
+            old = (T)il_weak_read((uintptr_t)p, sizeof(T), order, caller);                         \
+            new = (T)(EXPRESSION);                                                                 \
+            il_weak_update((uintptr_t)p, sizeof(T), new, order, caller);                           \
+            MADE(EXCHANGE, p, old, new);                                                           \
+            return old;                                                                            \
+        }                                                                                          \
+        old = __atomic_load_n(p, __ATOMIC_RELAXED);                                                \
         do new = (T)(EXPRESSION);                                                                  \
         while (!__atomic_compare_exchange_n(p, &old, new, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); \
         if (new != old) il_shared.changed = 1;                                                     \
@@ -154,16 +178,20 @@ static inline int some_wait(void) {
         *p = new;                                                                                  \
         return old;                                                                                \
     }
+#define MAY_FAIL_strong 0
+#define MAY_FAIL_weak MAY_FAIL
 #define EXCHANGE_IF(B, T, STRENGTH)                                                                \
     EXPORT int __tsan_atomic##B##_compare_exchange_##STRENGTH(volatile T *p, T *expected, T value, \
                                                               int order, int fail_order) {         \
-        return exchange_if_##B(p, expected, value, order, fail_order, CALLER);                     \
+        int may_fail = MAY_FAIL_##STRENGTH;                                                                 \
+        return exchange_if_##B(p, expected, value, order, fail_order, may_fail, CALLER);           \
     }
 #define ATOMIC(B, T)                                                                               \
     static SLOW T load_##B(const volatile T *p, int order, uintptr_t caller) {                     \
         report(p, sizeof(T), READ, order, caller);                                                 \
         T value = __atomic_load_n(p, __ATOMIC_SEQ_CST);                                            \
         if (some_wait()) value = (T)il_forwarded((uintptr_t)p, sizeof(T));                         \
+        if (is_weak()) value = (T)il_weak_load((uintptr_t)p, sizeof(T), order, caller);            \
         MADE(LOAD, p, value, value);                                                               \
         return value;                                                                              \
     }                                                                                              \
@@ -173,6 +201,7 @@ static inline int some_wait(void) {
     static SLOW void store_##B(volatile T *p, T value, int order, uintptr_t caller) {              \
         report(p, sizeof(T), WRITE, order, caller);                                                \
         if (may_wait() && il_buffer((uintptr_t)p, sizeof(T), value, order, caller)) return;        \
+        if (is_weak() && il_weak_store((uintptr_t)p, sizeof(T), value, order, caller)) return;     \
         T before = __atomic_load_n(p, __ATOMIC_RELAXED);                                           \
         if (before != value) il_shared.changed = 1;                                                \
         __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                              \
@@ -191,9 +220,18 @@ static inline int some_wait(void) {
     RMW(B, T, fetch_xor, old ^ value)                                                              \
     RMW(B, T, fetch_nand, ~(old & value))                                                          \
     static SLOW int reported_exchange_if_##B(volatile T *p, T *expected, T value, int order,       \
-                                             int fail_order, uintptr_t caller) {                   \
+                                             int fail_order, int may_fail, uintptr_t caller) {     \
         report(p, sizeof(T), UPDATE, order, caller);                                               \
         T before = *expected;                                                                      \
+        if (is_weak()) {                                                                           \
+            uint64_t seen = before;                                                                \
+            uint32_t orders = (uint32_t)(order | fail_order << 8 | may_fail);                      \
+            int done =                                                                             \
+                il_weak_compare((uintptr_t)p, sizeof(T), &seen, value, orders, caller);            \
+            *expected = (T)seen;                                                                   \
+            MADE(done ? SWAP : FAILED_SWAP, p, seen, done ? value : before);                       \
+            return done;                                                                           \
+        }                                                                                          \
         int done = __atomic_compare_exchange_n(p, expected, value, 0, __ATOMIC_SEQ_CST,            \
                                                __ATOMIC_SEQ_CST);                                  \
         if (done && before != value) il_shared.changed = 1;                                        \
@@ -202,9 +240,10 @@ static inline int some_wait(void) {
         return done;                                                                               \
     }                                                                                              \
     static inline int exchange_if_##B(volatile T *p, T *expected, T value, int order,              \
-                                      int fail_order, uintptr_t caller) {                          \
+                                      int fail_order, int may_fail, uintptr_t caller) {            \
         if (!__builtin_expect(passes(p, sizeof(T), caller), 1)) {                                  \
-            return reported_exchange_if_##B(p, expected, value, order, fail_order, caller);        \
+            return reported_exchange_if_##B(p, expected, value, order, fail_order, may_fail,       \
+                                            caller);                                               \
         }                                                                                          \
         T seen = *p;                                                                               \
         if (seen != *expected) {                                                                   \
@@ -219,7 +258,7 @@ static inline int some_wait(void) {
     EXCHANGE_IF(B, T, weak)                                                                        \
     EXPORT T __tsan_atomic##B##_compare_exchange_val(volatile T *p, T expected, T value,           \
                                                      int order, int fail_order) {                  \
-        exchange_if_##B(p, &expected, value, order, fail_order, CALLER);                           \
+        exchange_if_##B(p, &expected, value, order, fail_order, 0, CALLER);                        \
         return expected;                                                                           \
     }
 ATOMIC(8, uint8_t)
@@ -246,6 +285,7 @@ static inline uint128 load16(const volatile uint128 *p) {
             uint128 new = (EXPRESSION), seen = exchange16(p, old, new);                            \
             if (seen == old) {                                                                     \
                 if (new != old) il_shared.changed = 1;                                             \
+                if (is_weak()) il_weak_words((uintptr_t)p, 1, order, &old, caller);                \
                 MADE(EXCHANGE, p, old, new);                                                       \
                 return old;                                                                        \
             }                                                                                      \
@@ -265,6 +305,7 @@ EXPORT uint128 __tsan_atomic128_load(const volatile uint128 *p, int order) {
     report(p, 16, READ, order, CALLER);
     if (some_wait()) il_load16((uintptr_t)p);
     uint128 value = load16(p);
+    if (is_weak()) il_weak_words((uintptr_t)p, 0, order, &value, caller);
     MADE(LOAD, p, value, value);
     return value;
 }
@@ -276,6 +317,10 @@ static inline uint128 exchange16_counted(volatile uint128 *p, uint128 expected, 
     report(p, 16, UPDATE, order, caller);
     uint128 seen = exchange16(p, expected, value);
     if (seen == expected && expected != value) il_shared.changed = 1;
+    if (is_weak()) {
+        int done = seen == expected;
+        il_weak_words((uintptr_t)p, done, done ? order : fail_order, &seen, caller);
+    }
     if (UNLIKELY(il_shared.wants_made)) {
         int done = seen == expected;
         il_made(done ? SWAP : FAILED_SWAP, (uintptr_t)p, 16, (uint32_t)(done ? order : fail_order),

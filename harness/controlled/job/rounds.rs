@@ -22,7 +22,7 @@ use crate::controlled::core::engine::RoundSettings;
 use crate::controlled::core::{current_round, points};
 use crate::controlled::interpose::environment;
 use crate::controlled::state::store_buffers::{self, Delay};
-use crate::controlled::state::{globals_snapshot, growth, heap, leaks, races};
+use crate::controlled::state::{globals_snapshot, growth, heap, leaks, races, weak_memory};
 use crate::controlled::watch::{coverage, fault_report, libraries, trail, watchdog};
 use crate::library::Target;
 use crate::pipe::Pipe;
@@ -38,8 +38,8 @@ const OF_PLAIN: u64 = OF_POLICY + 3;
 const OF_MEMORY: u64 = OF_POLICY + 4;
 const OF_RACES: u64 = OF_POLICY + 5;
 
-/// More of these have store buffers than of those after them: where a fence is missing, that shows
-/// soon, and where none is, little time is lost.
+/// Half of these have store buffers or older stores, of those after them a quarter: where a fence
+/// is missing, that shows soon, and where none is, little time is lost.
 const ROUNDS_FIRST: u64 = 512;
 
 /// Runs the rounds of the job; gives the last frame.
@@ -221,9 +221,14 @@ pub fn prepare(job: &Job, shape: &Shape, spec: &Spec) -> RoundSettings {
     globals_snapshot::restore();
     environment::reset(part(OF_WAKES));
     trail::begin(control.trail);
-    let delay = delay_of(control.memory_model, shape.round, part(OF_MEMORY));
-    store_buffers::begin(delay.filter(|_| !shape.sequential && libraries::are_all_instrumented()));
-    races::begin(looks_for_races(control.races, shape, part(OF_RACES)), shape.threads as usize);
+    let memory = match shape.sequential || !libraries::are_all_instrumented() {
+        true => Memory::Sc,
+        false => memory_of(control.memory_model, shape.round, part(OF_MEMORY)),
+    };
+    store_buffers::begin(memory.delay());
+    weak_memory::begin(memory.seed());
+    let looks = looks_for_races(control.races, shape, part(OF_RACES));
+    races::begin(looks, memory.seed().is_some(), shape.threads as usize);
     points::set_plain_points(plain_points);
     coverage::begin(part(OF_WAKES));
     accesses::round_begins();
@@ -251,17 +256,50 @@ fn looks_for_races(races: Races, shape: &Shape, drawn: u64) -> bool {
     is_wanted && !shape.sequential && !store_buffers::are_used()
 }
 
-/// How long stores wait in store buffers in a round, if it has any. `drawn` is the round's.
-fn delay_of(model: MemoryModel, round: u64, drawn: u64) -> Option<Delay> {
-    let mut random = Random::new(drawn);
-    let share = if round < ROUNDS_FIRST { 2 } else { 4 };
-    match model {
-        MemoryModel::Sc => None,
-        MemoryModel::Some if !random.one_in(share) => None,
-        MemoryModel::TsoLate => Some(Delay::Late),
-        MemoryModel::Some | MemoryModel::Tso => {
-            Some(if random.one_in(2) { Delay::Late } else { Delay::Drawn(random.bits()) })
+/// What loads may read in a round.
+#[derive(Clone, Copy)]
+enum Memory {
+    Sc,
+    Tso(Delay),
+    /// Drawn from this seed.
+    C11(u64),
+}
+
+impl Memory {
+    /// How long stores wait in store buffers, if there are any.
+    fn delay(self) -> Option<Delay> {
+        match self {
+            Memory::Tso(delay) => Some(delay),
+            _ => None,
         }
+    }
+
+    fn seed(self) -> Option<u64> {
+        match self {
+            Memory::C11(seed) => Some(seed),
+            _ => None,
+        }
+    }
+}
+
+/// `drawn` is the round's.
+fn memory_of(model: MemoryModel, round: u64, drawn: u64) -> Memory {
+    let mut random = Random::new(drawn);
+    let share = if round < ROUNDS_FIRST { 4 } else { 8 };
+    let model = match model {
+        MemoryModel::Some => match random.below(share) {
+            0 => MemoryModel::Tso,
+            1 => MemoryModel::C11,
+            _ => MemoryModel::Sc,
+        },
+        model => model,
+    };
+    match model {
+        MemoryModel::Sc | MemoryModel::Some => Memory::Sc,
+        MemoryModel::TsoLate => Memory::Tso(Delay::Late),
+        MemoryModel::Tso if random.one_in(2) => Memory::Tso(Delay::Late),
+        MemoryModel::Tso => Memory::Tso(Delay::Drawn(random.bits())),
+        MemoryModel::C11 => Memory::C11(random.bits()),
     }
 }
 

@@ -8,31 +8,37 @@
 //! the epochs are taken; Lahav and others: Repairing sequential consistency in C/C++11, PLDI 2017,
 //! for fences.
 //!
-//! Accesses come in the order in which they are made; a load reads what the last store wrote.
+//! Accesses come in the order in which they are made. A load reads what the last store wrote, but
+//! for the rounds of `weak`.
 
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 
+use clock::{Clock, get, seen_as, tick};
+use weak::Weak;
+pub use weak::{Found, Stored};
 use words::Words;
 pub use words::{Access, IsKnown};
 
+mod clock;
+mod modification_order;
+mod weak;
 mod words;
 
-/// How far each thread is, by its number: what happens before.
-type Clock = SmallVec<[u32; 8]>;
-
-/// What a memory order means here. That all seq_cst accesses have an order orders no plain ones.
+/// What a memory order means here. That all seq_cst accesses have an order orders no plain ones,
+/// so only `weak` looks at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {
     pub acquires: bool,
     pub releases: bool,
+    pub is_seq_cst: bool,
 }
 
 impl Order {
     /// By its number in <stdatomic.h>, to which compilers may add hints; consume is acquire.
     pub fn of(number: u32) -> Order {
         let number = number & 7;
-        Order { acquires: matches!(number, 1 | 2 | 4 | 5), releases: matches!(number, 3..=5) }
+        let (acquires, releases) = (matches!(number, 1 | 2 | 4 | 5), matches!(number, 3..=5));
+        Order { acquires, releases, is_seq_cst: number == 5 }
     }
 }
 
@@ -50,33 +56,33 @@ pub struct HappensBefore<T> {
     /// By their keys: what to take them acquires.
     objects: FxHashMap<usize, Clock>,
     words: Words<T>,
+    /// Races are told.
+    tells: bool,
+    /// In rounds where loads may read older stores.
+    weak: Option<Weak>,
     /// Only one thread is there: whatever it does is before all that others will do.
     is_alone: bool,
-}
-
-fn get(clock: &Clock, thread: usize) -> u32 {
-    clock.get(thread).copied().unwrap_or(0)
-}
-
-fn join(into: &mut Clock, other: &Clock) {
-    if into.len() < other.len() {
-        into.resize(other.len(), 0);
-    }
-    into.iter_mut().zip(other).for_each(|(one, other)| *one = (*one).max(*other));
 }
 
 impl<T: Copy> HappensBefore<T> {
     /// Races that `is_known` are not told.
     pub fn new(is_known: IsKnown<T>) -> HappensBefore<T> {
         let (threads, objects) = (Vec::new(), FxHashMap::default());
-        HappensBefore { threads, objects, words: Words::new(is_known), is_alone: true }
+        let words = Words::new(is_known);
+        HappensBefore { threads, objects, words, tells: true, weak: None, is_alone: true }
     }
 
-    /// Forgets all. This thread is the first.
-    pub fn begin(&mut self, first: usize) {
+    /// Forgets all. This thread is the first. `tells`: races are told; `weak`: loads may read older
+    /// stores.
+    pub fn begin(&mut self, first: usize, tells: bool, weak: bool) {
+        self.tells = tells;
         self.threads.clear();
         self.objects.clear();
         self.words.clear();
+        match (&mut self.weak, weak) {
+            (Some(old), true) => old.clear(),
+            (old, _) => *old = weak.then(Weak::default),
+        }
         self.ticks(first);
         self.is_alone = true;
     }
@@ -90,16 +96,17 @@ impl<T: Copy> HappensBefore<T> {
 
     /// Whether it was started.
     fn knows(&self, thread: usize) -> bool {
-        self.threads.get(thread).is_some_and(|of| get(&of.now, thread) != 0)
+        self.threads.get(thread).is_some_and(|of| get(&of.now.before, thread) != 0)
     }
 
     /// What the thread does from now on is not before what others have learnt from it.
     fn ticks(&mut self, thread: usize) {
+        let is_weak = self.weak.is_some();
         let now = &mut self.thread(thread).now;
-        if now.len() <= thread {
-            now.resize(thread + 1, 0);
+        tick(&mut now.before, thread);
+        if is_weak {
+            tick(&mut now.seen, seen_as(thread));
         }
-        now[thread] += 1;
     }
 
     /// What `parent` has done is before all of `child`, which may have the number of one that has
@@ -107,10 +114,14 @@ impl<T: Copy> HappensBefore<T> {
     pub fn starts(&mut self, parent: usize, child: usize) {
         let now = self.thread(parent).now.clone();
         let of = self.thread(child);
-        join(&mut of.now, &now);
-        (of.read, of.fence) = (Clock::new(), Clock::new());
+        of.now.join(&now);
+        (of.read, of.fence) = (Clock::default(), Clock::default());
         self.ticks(child);
         self.ticks(parent);
+        if self.is_alone {
+            // What a thread does alone is not noted.
+            self.weak.iter_mut().for_each(Weak::forget_all);
+        }
         self.is_alone = false;
     }
 
@@ -121,20 +132,21 @@ impl<T: Copy> HappensBefore<T> {
 
     /// All other threads have ended: whether they were joined, too, is seen here.
     pub fn is_left(&mut self, thread: usize) {
-        let now = &self.threads[thread].now;
-        let is_before = |(other, of): (usize, &Thread)| get(&of.now, other) <= get(now, other);
+        let now = &self.threads[thread].now.before;
+        let is_before =
+            |(other, of): (usize, &Thread)| get(&of.now.before, other) <= get(now, other);
         self.is_alone = self.threads.iter().enumerate().all(is_before);
     }
 
     /// All that the other, which has ended, has done is before what this thread does from now on.
     pub fn joins(&mut self, thread: usize, ended: usize) {
         let other = self.thread(ended).now.clone();
-        join(&mut self.thread(thread).now, &other);
+        self.thread(thread).now.join(&other);
     }
 
     pub fn acquires(&mut self, thread: usize, object: usize) {
         if let Some(clock) = self.objects.get(&object).cloned() {
-            join(&mut self.thread(thread).now, &clock);
+            self.thread(thread).now.join(&clock);
         }
     }
 
@@ -161,15 +173,18 @@ impl<T: Copy> HappensBefore<T> {
 
     pub fn releases(&mut self, thread: usize, object: usize) {
         let now = self.thread(thread).now.clone();
-        join(self.objects.entry(object).or_default(), &now);
+        self.objects.entry(object).or_default().join(&now);
         self.ticks(thread);
     }
 
     pub fn fence(&mut self, thread: usize, order: Order) {
-        let of = self.thread(thread);
+        self.thread(thread);
+        let of = &mut self.threads[thread];
         if order.acquires {
-            let read = of.read.clone();
-            join(&mut of.now, &read);
+            of.now.join(&of.read);
+        }
+        if let Some(weak) = self.weak.as_mut().filter(|_| order.is_seq_cst) {
+            weak.fence(&mut of.now.seen);
         }
         if order.releases {
             of.fence = of.now.clone();
@@ -199,7 +214,7 @@ impl<T: Copy> HappensBefore<T> {
             words.acquired(address, size, into);
         }
         // What it acquires is before the access itself.
-        let made = words.made(access, &of.now);
+        let made = words.made(access, &of.now.before);
         if writes {
             let told = if order.releases { &of.now } else { &of.fence };
             words.stores(address, size, updates, told);
@@ -213,6 +228,7 @@ impl<T: Copy> HappensBefore<T> {
     /// A releasing store that is no access of the target's.
     pub fn stores_byte(&mut self, thread: usize, address: usize) {
         self.words.stores(address, 1, false, &self.threads[thread].now);
+        self.weak.iter_mut().for_each(|weak| weak.forget(address, 1));
         self.ticks(thread);
     }
 
@@ -224,13 +240,20 @@ impl<T: Copy> HappensBefore<T> {
         if self.is_alone {
             return Ok(());
         }
-        self.words.made(access, &self.threads[usize::from(access.thread)].now)
+        self.words.made(access, &self.threads[usize::from(access.thread)].now.before)
+    }
+
+    /// A plain write is about to change the bytes: what atomic accesses have stored there, nobody
+    /// reads any more.
+    pub fn overwrites(&mut self, address: usize, size: usize) {
+        self.weak.iter_mut().for_each(|weak| weak.forget(address, size));
     }
 
     /// The bytes are others from now on: what was done to them has no meaning for these.
     pub fn forget(&mut self, address: usize, size: usize) {
         if !self.is_alone {
             self.words.forget(address, size);
+            self.weak.iter_mut().for_each(|weak| weak.forget(address, size));
         }
     }
 
@@ -242,7 +265,7 @@ impl<T: Copy> HappensBefore<T> {
         if self.is_alone {
             return Ok(());
         }
-        self.words.frees(access, &self.threads[usize::from(access.thread)].now)
+        self.words.frees(access, &self.threads[usize::from(access.thread)].now.before)
     }
 }
 

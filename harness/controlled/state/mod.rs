@@ -4,6 +4,7 @@
 //! - `store_buffers`: store buffers, in the rounds that have them
 //! - `happens_before`: which accesses C++ orders, and which two race
 //! - `races`: looks for data races, in the rounds that do
+//! - `weak_memory`: draws which store a load reads, in the rounds where it may be an older one
 //! - `globals_snapshot`: the target's variables, restored for each round
 //! - `memory`: whether two states of it are the same
 //! - `leaks`: blocks that a round lost
@@ -17,3 +18,4 @@ pub mod leaks;
 pub mod memory;
 pub mod races;
 pub mod store_buffers;
+pub mod weak_memory;

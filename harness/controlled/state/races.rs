@@ -14,20 +14,28 @@ use interlap::trace::trail::Act;
 
 use super::happens_before::{Access, HappensBefore, Order};
 use super::heap;
-use crate::controlled::core::access::{AccessEvent, Class, Listener, Made, Synchronizes};
+use crate::controlled::core::access::{AccessEvent, Class, Listener, Made, Synchronizes, Whose};
+use crate::controlled::core::shared::SHARED;
 use crate::controlled::core::{control, engine, layout};
 use crate::controlled::watch::fault_report::{self, HeapAct};
 use crate::controlled::watch::libraries;
 
 struct State {
+    /// Races are told.
     is_wanted: Cell<bool>,
+    /// What orders accesses is followed: for them, or for what loads may read.
+    is_followed: Cell<bool>,
     order: UnsafeCell<Option<HappensBefore<HeapAct>>>,
 }
 
 // SAFETY: used by the thread that runs under control alone, as the engine.
 unsafe impl Sync for State {}
 
-static STATE: State = State { is_wanted: Cell::new(false), order: UnsafeCell::new(None) };
+static STATE: State = State {
+    is_wanted: Cell::new(false),
+    is_followed: Cell::new(false),
+    order: UnsafeCell::new(None),
+};
 
 /// The races that do not end a round.
 static KNOWN: OnceLock<Vec<RacePlaces>> = OnceLock::new();
@@ -37,13 +45,16 @@ pub fn set_known(known: Vec<RacePlaces>) {
     KNOWN.set(known).expect("a process has one job");
 }
 
-/// A round begins, in which races are looked for, or not. The first thread makes the structure.
-pub fn begin(wanted: bool, first: usize) {
-    STATE.is_wanted.set(wanted && libraries::are_all_instrumented());
-    if STATE.is_wanted.get() {
+/// A round begins, in which races are looked for, or not, and loads may read older stores, or not.
+/// The first thread makes the structure.
+pub fn begin(wanted: bool, weak: bool, first: usize) {
+    let wanted = wanted && libraries::are_all_instrumented();
+    STATE.is_wanted.set(wanted);
+    STATE.is_followed.set(STATE.is_wanted.get() || weak);
+    if STATE.is_followed.get() {
         // SAFETY: no thread of the target runs now.
         let order = unsafe { &mut *STATE.order.get() };
-        order.get_or_insert_with(|| HappensBefore::new(is_known)).begin(first);
+        order.get_or_insert_with(|| HappensBefore::new(is_known)).begin(first, wanted, weak);
     }
 }
 
@@ -54,37 +65,44 @@ impl Listener for Races {
     /// No hook reports that a plain access was made.
     #[inline(always)]
     fn passes(event: &AccessEvent) {
-        if STATE.is_wanted.get() && matches!(event.class, Class::Plain | Class::Volatile) {
+        if STATE.is_followed.get() && matches!(event.class, Class::Plain | Class::Volatile) {
             plain(*event);
         }
     }
 
     #[inline(always)]
     fn made(event: &AccessEvent, made: Made) {
-        if STATE.is_wanted.get() && control::controls() {
+        if STATE.is_followed.get() && control::controls() {
             note(*event, made.act);
         }
     }
 
     #[inline(always)]
     fn synchronizes(thread: usize, how: Synchronizes, object: usize) {
-        if STATE.is_wanted.get() {
+        if STATE.is_followed.get() {
             synchronize(thread, how, object);
         }
     }
 
+    #[inline(always)]
+    fn settles(whose: Whose) {
+        if STATE.is_followed.get() && whose == Whose::All {
+            with_order(HappensBefore::see_all);
+        }
+    }
+
     fn wants_plain() -> bool {
-        STATE.is_wanted.get()
+        STATE.is_followed.get()
     }
 
     fn wants_made() -> bool {
-        STATE.is_wanted.get()
+        STATE.is_followed.get()
     }
 }
 
 /// With what is known of the round. Its memory is the harness's own.
 #[inline]
-fn with_order<T>(look: impl FnOnce(&mut HappensBefore<HeapAct>) -> T) -> T {
+pub fn with_order<T>(look: impl FnOnce(&mut HappensBefore<HeapAct>) -> T) -> T {
     let controls = control::set_controls(false);
     // SAFETY: see State; `look` calls no hook.
     let order = unsafe { &mut *STATE.order.get() }.as_mut().expect("a round has begun");
@@ -107,7 +125,7 @@ fn is_looked_at(address: usize) -> bool {
     is_fixed || libraries::is_of_target(address)
 }
 
-fn access(event: &AccessEvent, kind: AccessKind, writes: bool) -> Access<HeapAct> {
+pub fn access(event: &AccessEvent, kind: AccessKind, writes: bool) -> Access<HeapAct> {
     let AccessEvent { thread, address, size, place, .. } = *event;
     let (thread, size) = (thread as u16, u32::try_from(size).unwrap_or(u32::MAX));
     Access { thread, address, size, kind, writes, told: HeapAct::now(place) }
@@ -120,7 +138,13 @@ fn is_known(earlier: &Access<HeapAct>, now: &Access<HeapAct>) -> bool {
 
 #[cold]
 fn plain(event: AccessEvent) {
-    if control::controls() && event.size > 0 && is_looked_at(event.address) && !is_alone() {
+    if !control::controls() || event.size == 0 || is_alone() {
+        return;
+    }
+    if event.effect.writes() {
+        with_order(|order| order.overwrites(event.address, event.size));
+    }
+    if STATE.is_wanted.get() && is_looked_at(event.address) {
         let kind = match event.class {
             Class::Volatile => AccessKind::Volatile,
             _ => AccessKind::Plain,
@@ -135,6 +159,16 @@ fn note(event: AccessEvent, act: Act) {
     let AccessEvent { thread, address, size, order: number, .. } = event;
     let (by, updates) = (Order::of(number), act != Act::Store);
     let (access, raced) = match act {
+        // Made by `weak_memory`.
+        Act::Load
+        | Act::FailedCompareExchange
+        | Act::Store
+        | Act::ReadModifyWrite
+        | Act::CompareExchange
+            if SHARED.weak.get() =>
+        {
+            return;
+        }
         Act::Load | Act::FailedCompareExchange => {
             let access = access(&event, AccessKind::Atomic, false);
             (access, with_order(|order| order.atomic(access, false, by)))
@@ -166,6 +200,7 @@ fn synchronize(thread: usize, how: Synchronizes, object: usize) {
         Synchronizes::AcquiresAll => order.acquires_all(thread),
         Synchronizes::MeetsAll => order.meets_all(thread),
         Synchronizes::Stores => order.stores_byte(thread, object),
+        Synchronizes::Stamps => order.meets_calls(thread),
         Synchronizes::Starts => order.starts(thread, object),
         Synchronizes::Joins => {
             order.joins(thread, object);
@@ -176,7 +211,10 @@ fn synchronize(thread: usize, how: Synchronizes, object: usize) {
     });
 }
 
-fn report(raced: Result<(), Access<HeapAct>>, now: Access<HeapAct>) {
+/// With what an access races, if with any.
+pub type Raced = Result<(), Access<HeapAct>>;
+
+pub fn report(raced: Raced, now: Access<HeapAct>) {
     if let Err(first) = raced {
         fault_report::data_race([first, now].map(|access| (access.told, deed(access))));
     }

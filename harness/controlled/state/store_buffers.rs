@@ -304,7 +304,7 @@ extern "C" fn il_load16(address: usize) {
 }
 
 /// Reads memory, of a size that atomic accesses of up to 8 bytes have.
-fn read(address: usize, size: u32) -> u64 {
+pub(super) fn read(address: usize, size: u32) -> u64 {
     let at = std::ptr::with_exposed_provenance::<u8>(address);
     // SAFETY: the target is accessing it, or has, atomically: it is aligned and mapped (see
     // [`Whose::All`] for what is unmapped).
@@ -318,7 +318,7 @@ fn read(address: usize, size: u32) -> u64 {
     }
 }
 
-fn write(address: usize, size: u32, value: u64) {
+pub(super) fn write(address: usize, size: u32, value: u64) {
     let at = std::ptr::with_exposed_provenance_mut::<u8>(address);
     // SAFETY: as in `read`; the target has written there by now, as far as it knows.
     unsafe {

@@ -83,7 +83,7 @@ fn synchronized(events: &[Event], reads: usize) -> Vec<(usize, usize)> {
     let same_thread = |one: usize, other: usize| events[one].thread == events[other].thread;
     let fences = |at: usize| match events[at].what {
         What::Fence(order) => order,
-        _ => Order { acquires: false, releases: false },
+        _ => Order { acquires: false, releases: false, is_seq_cst: false },
     };
     let later = (reads + 1..events.len()).filter(|at| same_thread(*at, reads));
     let sinks: Vec<usize> = match order.acquires {
@@ -147,7 +147,8 @@ fn random_step(
     thread: usize,
     holders: &mut [Option<usize>; 2],
 ) -> Option<What> {
-    let order = Order { acquires: random.one_in(2), releases: random.one_in(2) };
+    let (acquires, releases) = (random.one_in(2), random.one_in(2));
+    let order = Order { acquires, releases, is_seq_cst: false };
     let location = LOCATIONS[random.below(2) as usize];
     Some(match random.below(12) {
         0..3 => {
@@ -216,7 +217,7 @@ fn races_are_those_of_the_definitions() {
     for _ in 0..20_000 {
         let events = random_events(&mut random);
         let before = before(&events);
-        order.begin(0);
+        order.begin(0, true, false);
         let mut is_raced = false;
         for (at, event) in events.iter().enumerate() {
             let found = make(&mut order, at, *event);
@@ -249,7 +250,7 @@ fn races_are_those_of_the_definitions() {
 #[test]
 fn memory_that_is_given_out_again_is_other_memory() {
     let mut order = HappensBefore::new(|_, _| false);
-    order.begin(0);
+    order.begin(0, true, false);
     (1..3).for_each(|child| order.starts(0, child));
     let write = |thread: u16| Access {
         thread,

@@ -7,7 +7,7 @@
 use interlap::trace::frame::AccessKind;
 use smallvec::SmallVec;
 
-use super::{Clock, get, join};
+use super::clock::{Clock, Times, get};
 
 /// Bytes that are kept together.
 const WORD: usize = 8;
@@ -161,7 +161,7 @@ impl<T: Copy> Words<T> {
         for (word, bytes) in parts(address, size) {
             let atomics = self.get(word).map_or(&[][..], |word| &word.atomics);
             let overlapping = atomics.iter().filter(|(of, _)| of & bytes != 0);
-            overlapping.for_each(|(_, clock)| join(into, clock));
+            overlapping.for_each(|(_, clock)| into.join(clock));
         }
     }
 
@@ -178,7 +178,7 @@ impl<T: Copy> Words<T> {
     /// # Errors
     /// The access that it races with.
     #[inline]
-    pub fn made(&mut self, access: Access<T>, now: &Clock) -> Result<(), Access<T>> {
+    pub fn made(&mut self, access: Access<T>, now: &Times) -> Result<(), Access<T>> {
         let is_known = self.is_known;
         let (offset, size) = (access.address % WORD, access.size as usize);
         if (1..=WORD - offset).contains(&size) {
@@ -215,7 +215,7 @@ impl<T: Copy> Words<T> {
     ///
     /// # Errors
     /// The access that it races with.
-    pub fn frees(&self, access: Access<T>, now: &Clock) -> Result<(), Access<T>> {
+    pub fn frees(&self, access: Access<T>, now: &Times) -> Result<(), Access<T>> {
         let races = |made: &&Made<T>| {
             let other = &made.access;
             let overlaps = other.address < access.end() && access.address < other.end();
@@ -236,7 +236,7 @@ impl<T: Copy> Words<T> {
 
 impl<T: Copy> Made<T> {
     #[inline]
-    fn is_before(&self, now: &Clock) -> bool {
+    fn is_before(&self, now: &Times) -> bool {
         self.at <= get(now, self.access.thread.into())
     }
 
@@ -247,7 +247,7 @@ impl<T: Copy> Made<T> {
     }
 
     #[inline]
-    fn races(&self, later: &Access<T>, now: &Clock, is_known: IsKnown<T>) -> bool {
+    fn races(&self, later: &Access<T>, now: &Times, is_known: IsKnown<T>) -> bool {
         self.access.conflicts(later) && !self.is_before(now) && !is_known(&self.access, later)
     }
 }
@@ -269,7 +269,7 @@ impl<T: Copy> Word<T> {
         &mut self,
         access: Access<T>,
         bytes: u8,
-        now: &Clock,
+        now: &Times,
         is_known: IsKnown<T>,
     ) -> Result<(), Access<T>> {
         if access.writes && !access.is_atomic() && !self.atomics.is_empty() {
@@ -309,7 +309,7 @@ impl<T: Copy> Word<T> {
             atomics.retain(|(of, _)| *of & !bytes != 0);
         }
         match atomics.iter_mut().find(|(of, _)| *of == bytes) {
-            Some((_, clock)) if updates => join(clock, told),
+            Some((_, clock)) if updates => clock.join(told),
             Some((_, clock)) => clock.clone_from(told),
             None if told.is_empty() => {}
             None => atomics.push((bytes, told.clone())),
