@@ -1,10 +1,11 @@
-//! Store buffers under control: loads see what x86-TSO allows, all that it allows occurs, and
-//! buffers are emptied by whatever empties them on a real machine.
+//! Memory models under control. Store buffers: loads see what x86-TSO allows, all that it allows
+//! occurs, and buffers are emptied by whatever empties them on a real machine. C++20: litmus tests
+//! of `std::atomic` show what it allows, and nothing else.
 
 use interlap::finding::interleaving::Action;
 use interlap::report::words::{CONFIRMED, NOTHING_FOUND};
 
-use super::tool::{Answer, Call, Tool, data};
+use super::tool::{Answer, Call, Tool, data, read};
 
 /// An adapter of `tests/data/controlled` under this memory model.
 fn fuzz<'a>(tool: &'a Tool, adapter: &str, model: &str) -> Call<'a> {
@@ -107,4 +108,101 @@ fn a_missing_fence_is_found() {
         let run = tool.fuzz(target).rounds(10_000).with(format!("--memory-model {model}"));
         run.expect(0, &[NOTHING_FOUND]);
     }
+}
+
+/// A litmus test of `tests/data/litmus/shapes.txt`, which says how they are written.
+struct Shape {
+    name: String,
+    is_allowed: bool,
+    /// C++ that is called once and aborts at the outcome.
+    function: String,
+}
+
+/// In C++: "a=x.cas(1) rlx acq" is `a = 0, x.compare_exchange_strong(a, 1, rlx, acq)`.
+fn statement(step: &str) -> String {
+    let words: Vec<&str> = step.split_whitespace().collect();
+    let orders = words[1..].join(", ");
+    if words[0] == "fence" {
+        return format!("std::atomic_thread_fence({orders});");
+    }
+    let (left, right) = words[0].split_once('=').expect("an access");
+    let Some((location, call)) = right.split_once('.') else {
+        return match right.parse::<i32>() {
+            Ok(value) => format!("{left}.store({value}, {orders});"),
+            Err(_) => format!("{left} = {right}.load({orders});"),
+        };
+    };
+    let (call, value) = call.trim_end_matches(')').split_once('(').expect("an argument");
+    match call {
+        "swap" => format!("{left} = {location}.exchange({value}, {orders});"),
+        _ => format!("{left} = 0, {location}.compare_exchange_strong({left}, {value}, {orders});"),
+    }
+}
+
+fn shape(line: &str) -> Shape {
+    let (head, outcome) = line.split_once("=>").expect("an outcome");
+    let parts: Vec<&str> = head.split('|').map(str::trim).collect();
+    let letters = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let name: String = "test_".chars().chain(parts[0].chars().map(letters)).collect();
+    let threads = parts[2..].iter().map(|thread| {
+        let steps: Vec<String> = thread.split(';').map(|step| statement(step.trim())).collect();
+        format!("[&] {{ {} }}", steps.join(" "))
+    });
+    let threads: Vec<String> = threads.collect();
+    let is_shown = outcome.split_whitespace().map(|of| of.replace('=', " == "));
+    let is_shown: Vec<String> = is_shown.collect();
+    let function = format!(
+        "static void {name}() {{ atomic x{{0}}, y{{0}}, z{{0}}; int a, b, c, d; a = b = c = d = -1; \
+         at_once({}); if ({}) std::abort(); }}\n",
+        threads.join(", "),
+        is_shown.join(" && "),
+    );
+    Shape { name: format!("{name}()"), is_allowed: parts[1] == "allowed", function }
+}
+
+/// An adapter that calls one litmus test after the other.
+fn litmus_adapter(shapes: &[&Shape]) -> String {
+    let orders = [
+        ("rlx", "relaxed"),
+        ("con", "consume"),
+        ("acq", "acquire"),
+        ("rel", "release"),
+        ("acq_rel", "acq_rel"),
+        ("sc", "seq_cst"),
+    ];
+    let mut text = "// interlap: -std=c++20\n#include <atomic>\n#include <cstdlib>\n\
+        #include <interlap_operations.hpp>\n#include <thread>\nusing atomic = std::atomic<int>;\n"
+        .to_string();
+    for (name, order) in orders {
+        text += &format!("constexpr auto {name} = std::memory_order_{order};\n");
+    }
+    text += "template <class... Threads> void at_once(Threads... all) {\n\
+        std::thread threads[] = {std::thread(all)...};\n\
+        for (auto &thread : threads) thread.join();\n}\n";
+    shapes.iter().for_each(|shape| text += &shape.function);
+    let names: Vec<&str> = shapes.iter().map(|s| s.name.trim_end_matches("()")).collect();
+    text += &format!("static void (*const shapes[])() = {{{}}};\n", names.join(", "));
+    text += "struct Shapes {\n    std::atomic<unsigned> next{0};\n    void one_more() {\n        \
+        shapes[next++ % (sizeof shapes / sizeof *shapes)]();\n    }\n};\n\
+        INTERLAP_OPERATIONS(Shapes, one_more)\n";
+    text
+}
+
+#[test]
+fn litmus_tests_of_cpp_show_what_it_allows() {
+    let text = read(data("litmus/shapes.txt"));
+    let lines = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+    let shapes: Vec<Shape> = lines.map(shape).collect();
+    let (allowed, forbidden): (Vec<_>, Vec<_>) = shapes.iter().partition(|shape| shape.is_allowed);
+    assert!(allowed.len() > 40 && forbidden.len() > 50);
+    let tool = Tool::new();
+    let fuzz = |file, shapes: &[&Shape]| {
+        let run = tool.fuzz_text(file, &litmus_adapter(shapes)).jobs(1).shrinking("0s");
+        run.with("--memory-model c11 --races=off --findings 300 --calls 100 --threads 2")
+    };
+    fuzz("forbidden.cpp", &forbidden).rounds(400).expect(0, &[NOTHING_FOUND]);
+    let answer = fuzz("allowed.cpp", &allowed).rounds(2_000).expect(1, &[]);
+    let missing = allowed.iter().map(|shape| &shape.name);
+    let missing: Vec<&String> = missing.filter(|name| !answer.out.contains(*name)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }

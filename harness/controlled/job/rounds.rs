@@ -227,8 +227,9 @@ pub fn prepare(job: &Job, shape: &Shape, spec: &Spec) -> RoundSettings {
     };
     store_buffers::begin(memory.delay());
     weak_memory::begin(memory.seed());
-    let looks = looks_for_races(control.races, shape, part(OF_RACES));
-    races::begin(looks, memory.seed().is_some(), shape.threads as usize);
+    let is_weak = memory.seed().is_some();
+    let looks = looks_for_races(control.races, shape, part(OF_RACES), is_weak);
+    races::begin(looks, is_weak, shape.threads as usize);
     points::set_plain_points(plain_points);
     coverage::begin(part(OF_WAKES));
     accesses::round_begins();
@@ -245,12 +246,12 @@ pub fn prepare(job: &Job, shape: &Shape, spec: &Spec) -> RoundSettings {
     }
 }
 
-/// Whether a round looks for data races. `drawn` is the round's.
-fn looks_for_races(races: Races, shape: &Shape, drawn: u64) -> bool {
+/// Whether a round looks for data races. `drawn` is the round's; `is_weak`: they are noticed anyway.
+fn looks_for_races(races: Races, shape: &Shape, drawn: u64, is_weak: bool) -> bool {
     let is_wanted = match races {
         Races::All => true,
         Races::Off => false,
-        Races::Some => Random::new(drawn).one_in(32),
+        Races::Some => is_weak || Random::new(drawn).one_in(32),
     };
     // A model need not be made for threads.
     is_wanted && !shape.sequential && !store_buffers::are_used()

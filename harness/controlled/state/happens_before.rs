@@ -56,8 +56,6 @@ pub struct HappensBefore<T> {
     /// By their keys: what to take them acquires.
     objects: FxHashMap<usize, Clock>,
     words: Words<T>,
-    /// Races are told.
-    tells: bool,
     /// In rounds where loads may read older stores.
     weak: Option<Weak>,
     /// Only one thread is there: whatever it does is before all that others will do.
@@ -69,13 +67,11 @@ impl<T: Copy> HappensBefore<T> {
     pub fn new(is_known: IsKnown<T>) -> HappensBefore<T> {
         let (threads, objects) = (Vec::new(), FxHashMap::default());
         let words = Words::new(is_known);
-        HappensBefore { threads, objects, words, tells: true, weak: None, is_alone: true }
+        HappensBefore { threads, objects, words, weak: None, is_alone: true }
     }
 
-    /// Forgets all. This thread is the first. `tells`: races are told; `weak`: loads may read older
-    /// stores.
-    pub fn begin(&mut self, first: usize, tells: bool, weak: bool) {
-        self.tells = tells;
+    /// Forgets all. This thread is the first. `weak`: loads may read older stores.
+    pub fn begin(&mut self, first: usize, weak: bool) {
         self.threads.clear();
         self.objects.clear();
         self.words.clear();

@@ -25,6 +25,8 @@ struct State {
     is_wanted: Cell<bool>,
     /// What orders accesses is followed: for them, or for what loads may read.
     is_followed: Cell<bool>,
+    /// Some accesses have raced since loads could last read older stores.
+    has_raced: Cell<bool>,
     order: UnsafeCell<Option<HappensBefore<HeapAct>>>,
 }
 
@@ -34,6 +36,7 @@ unsafe impl Sync for State {}
 static STATE: State = State {
     is_wanted: Cell::new(false),
     is_followed: Cell::new(false),
+    has_raced: Cell::new(false),
     order: UnsafeCell::new(None),
 };
 
@@ -50,11 +53,12 @@ pub fn set_known(known: Vec<RacePlaces>) {
 pub fn begin(wanted: bool, weak: bool, first: usize) {
     let wanted = wanted && libraries::are_all_instrumented();
     STATE.is_wanted.set(wanted);
-    STATE.is_followed.set(STATE.is_wanted.get() || weak);
+    STATE.is_followed.set(wanted || weak);
+    STATE.has_raced.set(false);
     if STATE.is_followed.get() {
         // SAFETY: no thread of the target runs now.
         let order = unsafe { &mut *STATE.order.get() };
-        order.get_or_insert_with(|| HappensBefore::new(is_known)).begin(first, wanted, weak);
+        order.get_or_insert_with(|| HappensBefore::new(is_known)).begin(first, weak);
     }
 }
 
@@ -133,7 +137,11 @@ pub fn access(event: &AccessEvent, kind: AccessKind, writes: bool) -> Access<Hea
 
 fn is_known(earlier: &Access<HeapAct>, now: &Access<HeapAct>) -> bool {
     let places = || fault_report::race_places([earlier.told, now.told]);
-    KNOWN.get().is_some_and(|known| !known.is_empty() && known.contains(&places()))
+    let is_known = KNOWN.get().is_some_and(|known| !known.is_empty() && known.contains(&places()));
+    if is_known {
+        STATE.has_raced.set(true);
+    }
+    is_known
 }
 
 #[cold]
@@ -144,7 +152,7 @@ fn plain(event: AccessEvent) {
     if event.effect.writes() {
         with_order(|order| order.overwrites(event.address, event.size));
     }
-    if STATE.is_wanted.get() && is_looked_at(event.address) {
+    if is_looked_at(event.address) {
         let kind = match event.class {
             Class::Volatile => AccessKind::Volatile,
             _ => AccessKind::Plain,
@@ -214,9 +222,19 @@ fn synchronize(thread: usize, how: Synchronizes, object: usize) {
 /// With what an access races, if with any.
 pub type Raced = Result<(), Access<HeapAct>>;
 
+/// Tells of a race. What C++ says of a program ends with the first one: after one that is known, or
+/// that nobody wants to be told of, loads read the last stores again.
 pub fn report(raced: Raced, now: Access<HeapAct>) {
-    if let Err(first) = raced {
-        fault_report::data_race([first, now].map(|access| (access.told, deed(access))));
+    match raced {
+        Err(first) if STATE.is_wanted.get() => {
+            fault_report::data_race([first, now].map(|access| (access.told, deed(access))));
+        }
+        Err(_) => STATE.has_raced.set(true),
+        Ok(()) => {}
+    }
+    if SHARED.weak.get() && STATE.has_raced.get() {
+        with_order(HappensBefore::ends_weak);
+        SHARED.weak.set(false);
     }
 }
 

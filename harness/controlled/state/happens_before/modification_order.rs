@@ -128,6 +128,10 @@ impl Locations {
         self.used = 0;
     }
 
+    pub fn all(&self) -> &[Location] {
+        &self.locations[..self.used]
+    }
+
     pub fn forget_all(&mut self) {
         self.locations[..self.used].iter_mut().for_each(Location::forget);
     }

@@ -217,7 +217,7 @@ fn races_are_those_of_the_definitions() {
     for _ in 0..20_000 {
         let events = random_events(&mut random);
         let before = before(&events);
-        order.begin(0, true, false);
+        order.begin(0, false);
         let mut is_raced = false;
         for (at, event) in events.iter().enumerate() {
             let found = make(&mut order, at, *event);
@@ -250,7 +250,7 @@ fn races_are_those_of_the_definitions() {
 #[test]
 fn memory_that_is_given_out_again_is_other_memory() {
     let mut order = HappensBefore::new(|_, _| false);
-    order.begin(0, true, false);
+    order.begin(0, false);
     (1..3).for_each(|child| order.starts(0, child));
     let write = |thread: u16| Access {
         thread,

@@ -149,9 +149,6 @@ impl<T: Copy> HappensBefore<T> {
     }
 
     fn made(&mut self, access: Access<T>) -> Result<(), Access<T>> {
-        if !self.tells {
-            return Ok(());
-        }
         self.words.made(access, &self.threads[usize::from(access.thread)].now.before)
     }
 
@@ -310,6 +307,15 @@ impl<T: Copy> HappensBefore<T> {
     #[cfg(test)]
     fn modifications(&mut self, address: usize) -> Vec<u64> {
         self.of_weak().locations.values(address)
+    }
+
+    /// Loads read the last store from now on.
+    pub fn ends_weak(&mut self) {
+        for of in self.weak.take().iter().flat_map(|weak| weak.locations.all()) {
+            if let Some(newest) = of.newest() {
+                self.words.stores(of.address, of.size, false, &newest.told);
+            }
+        }
     }
 
     /// All threads see all stores that were made.

@@ -175,7 +175,7 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(program: &Program, order: &'a mut HappensBefore<()>) -> Run<'a> {
         let first = program.threads.len();
-        order.begin(first, true, true);
+        order.begin(first, true);
         (0..first).for_each(|thread| order.starts(first, thread));
         let memory = vec![0; program.locations];
         Run { order, memory, graph: Graph { events: Vec::new(), modifications: Vec::new() } }
