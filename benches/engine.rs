@@ -35,11 +35,12 @@ const TURNS: &str = "all in turns";
 /// Those of the second: what fibers save is switches, of which the policies make few or many.
 const SWITCHING: [Option<&str>; 3] = [None, Some("walk:20"), Some("walk:50")];
 /// The rounds of the third, all of which are judged, as in a run; beside the first.
-const LOOKING: [(&str, Races, MemoryModel, &str); 4] = [
+const LOOKING: [(&str, Races, MemoryModel, &str); 5] = [
     ("no races, sc", Races::Off, MemoryModel::Sc, ""),
     ("as in a run", Races::Some, MemoryModel::Some, "; goal: at least 85 %"),
     ("races in each", Races::All, MemoryModel::Sc, "; goal: at least 60 %"),
     ("tso in each", Races::Off, MemoryModel::Tso, ""),
+    ("c11 in each", Races::Off, MemoryModel::C11, "; goal: at least 50 %"),
 ];
 const FIBER_ROUNDS: u64 = 40_000;
 const THREAD_ROUNDS: u64 = 4_000;

@@ -1,4 +1,10 @@
-// xenium::kirsch_kfifo_queue with k = 4: an element may overtake some others.
+// xenium::kirsch_kfifo_queue with k = 4: found to lose elements where memory is weaker than x86's.
+//
+// In version 0.0.2 `committed` in kirsch_kfifo_queue.hpp saves what push has put into the segment
+// at the head by giving the head a new mark, with a relaxed compare-exchange. Who takes that mark
+// from the head need not see the element, which was stored before it: try_pop finds the segment
+// empty and moves the head past it. A release there, which the acquire of the head meets, mends it.
+// x86 does not show it. To see it: interlap fuzz xenium_kfifo_queue --memory-model c11
 //
 // Guarantee: what is pushed is popped once, at most k - 1 places out of order (of which nothing is
 // checked here). Whether "empty" is exact is not said.

@@ -12,7 +12,7 @@ use crate::controlled::core::engine;
 use crate::controlled::core::points::Points;
 use crate::controlled::core::shared::SHARED;
 use crate::controlled::state::heap::HeapChecks;
-use crate::controlled::state::races::Races;
+use crate::controlled::state::races::{self, Races};
 use crate::controlled::state::store_buffers::StoreBuffers;
 use crate::controlled::watch::coverage::Coverage;
 use crate::controlled::watch::trail::Trail;
@@ -80,6 +80,7 @@ listeners! {
 /// From now on all atomic accesses are reported, and so made as atomic ones: a process that is
 /// forked may share the memory.
 pub fn report_all() {
+    races::read_last_stores();
     HAS_FORKED.store(true, Ordering::Relaxed);
     SHARED.wants_atomic.set(true);
 }

@@ -10,7 +10,8 @@
 //! - `loops`: Makes the last rows of the table of a livelock: of each thread that runs, one turn of
 //!   its loop.
 //! - `memory`: Names memory: `#3+8` is byte 8 of the third block that the round allocated.
-//! - `older_stores`: Makes one event of each load that reads an older store than the last one.
+//! - `older_stores`: Reads of older stores than the last one: makes one event of each such load,
+//!   and finds who has stored what it reads and what it does not see.
 //! - `plain_writes`: Adds the values of plain writes that were unknown when the trail was recorded.
 //! - `source`: Finds the source lines of a trail's events.
 //! - `store_buffers`: Drops from a trail the waiting of stores in store buffers that no other
@@ -178,7 +179,7 @@ impl TracedRound<'_> {
                 matters: marks[at].matters || matters,
                 is_news: marks[at].is_news || matters,
                 decides: marks[at].decides || concerned.is_freeing(event),
-                delayed: event.act == Act::Buffer,
+                delayed: matches!(event.act, Act::Buffer | Act::ReadsOld | Act::StoresOld),
                 container: memory.container(event),
                 changes: visibility::changes_memory(event),
             };

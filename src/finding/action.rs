@@ -116,8 +116,8 @@ pub enum Action {
         at: Memory,
         to: Value,
     },
-    /// A read of an older value than memory has: that, which `newest_by` has stored, the thread does
-    /// not see yet.
+    /// A read of an older value than memory has: that one, which `newest_by` has stored, its thread
+    /// does not see yet.
     ReadsOld {
         at: Memory,
         value: Value,

@@ -30,7 +30,8 @@ pub struct Row {
     /// Whether the explanation depends on it, as far as that is known: it is never left out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not", alias = "crosses")]
     pub decides: bool,
-    /// Whether it is a store that others saw late, because it waited in a store buffer.
+    /// Whether it is a store that others saw late, because it waited in a store buffer, or an
+    /// access that did not see the last store.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub delayed: bool,
     /// Whether it changes memory.
@@ -49,7 +50,8 @@ impl Interleaving {
 
     /// Whether a row that matters is a store that waited in a store buffer.
     pub fn has_delays(&self) -> bool {
-        self.rows.iter().any(|row| row.matters && row.delayed)
+        let waits = |row: &Row| matches!(row.action(), Some(Action::Buffers { .. }));
+        self.rows.iter().any(|row| row.matters && waits(row))
     }
 
     /// Whether a row that matters is a read of an older store than the last one.

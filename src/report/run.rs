@@ -116,17 +116,28 @@ fn ending(summary: &Summary, plan: &Plan) -> Option<String> {
 /// What the controlled engine tried without a finding, and what it did not try.
 fn nothing_found(summary: &Summary, plan: &Plan) -> String {
     let control = &plan.control;
-    let has_buffers = control.memory_model != MemoryModel::Sc && summary.hello.unhooked.is_empty();
+    let model = match summary.hello.unhooked.is_empty() {
+        true => control.memory_model,
+        false => MemoryModel::Sc,
+    };
     let points = match control.plain_points {
         PlainPoints::None => "atomic accesses, locks and allocations",
         _ => "accesses",
     };
-    let (stores, is_missing) = match has_buffers {
-        true => (
-            "stores waited in store buffers as on x86",
-            "what only weaker processors reorder is not shown",
+    let (stores, is_missing) = match model {
+        MemoryModel::Some => (
+            "in some rounds stores waited in store buffers as on x86, and in some loads read older \
+             stores as C++ allows",
+            "a load never reads what is stored later",
         ),
-        false => (
+        MemoryModel::C11 => {
+            ("loads read older stores as C++ allows", "a load never reads what is stored later")
+        }
+        MemoryModel::Tso | MemoryModel::TsoLate => (
+            "stores waited in store buffers as on x86",
+            "what only weaker processors reorder needs --memory-model c11",
+        ),
+        MemoryModel::Sc => (
             "others saw stores at once",
             "what only a processor's store buffer shows needs --engine native",
         ),

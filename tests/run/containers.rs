@@ -170,7 +170,7 @@ fn races_in_lists_and_trees_are_found() {
         let tool = Tool::new();
         // With this seed neither finding is a hang, which takes ten seconds to notice.
         let run = tool.fuzz(tool.adapter(name, adapter)).seed(2).controlled().jobs(1).findings(1);
-        run.rounds(100_000).expect(1, &[CONFIRMED]).expect(1, words);
+        run.rounds(100_000).with("--races=off").expect(1, &[CONFIRMED]).expect(1, words);
         let finding = tool.only_finding();
         tool.explain(finding).with("--all").expect(1, &["BUG: "]);
     }

@@ -215,7 +215,7 @@ fn an_exception_that_leaves_a_thread_ends_the_process() {
 #[test]
 fn freed_memory_used_by_uninstrumented_code_is_found() {
     // Without reuse of blocks, and with one job, so that the same finding always comes first.
-    let more = "--heap keep --jobs 1";
+    let more = "--heap keep --jobs 1 --races=off";
     let found = faulty("freed_lock", more).is(DetectedKind::UseAfterFree);
     found.has("Set::remove at freed_lock.cpp:38", |place| {
         matches!(place.deed, Deed::AccessedFreed { writes: true, offset: 0, .. })
@@ -260,21 +260,21 @@ fn a_livelock_has_its_places_however_many_rounds_faulted_before() {
 #[test]
 fn memory_faults_name_the_access_and_the_earlier_free_or_allocation() {
     let freed = |place: &FaultPlace| matches!(place.deed, Deed::HadFreed { .. });
-    let found = faulty("use_after_free", "").is(DetectedKind::UseAfterFree);
+    let found = faulty("use_after_free", "--races=off").is(DetectedKind::UseAfterFree);
     let found = found.has("Stack::pop at use_after_free.cpp", |place| {
         matches!(place.deed, Deed::AccessedFreed { offset: 8, .. })
     });
     found.has("Stack::pop at use_after_free.cpp:29", freed);
-    let found = faulty("freed_by_who_leaves", "").is(DetectedKind::UseAfterFree);
+    let found = faulty("freed_by_who_leaves", "--races=off").is(DetectedKind::UseAfterFree);
     found.has("", |place| freed(place) && matches!(place.who.when, When::AfterCall(_)));
-    let found = faulty("double_free", "").is(DetectedKind::DoubleFree);
+    let found = faulty("double_free", "--races=off").is(DetectedKind::DoubleFree);
     let found = found.has("Register::", |place| matches!(place.deed, Deed::FreedAgain { .. }));
     found.has("Register", freed);
-    let found = faulty("bad_free", "").is(DetectedKind::BadFree);
+    let found = faulty("bad_free", "--races=off").is(DetectedKind::BadFree);
     found.has("Queue::~Queue at bad_free.cpp", |place| {
         matches!(place.deed, Deed::FreedNoBlock { .. })
     });
-    let found = faulty("past_the_end", "").is(DetectedKind::OutOfBounds);
+    let found = faulty("past_the_end", "--races=off").is(DetectedKind::OutOfBounds);
     let found = found.has("Stack::push at past_the_end.cpp", |place| {
         place.deed == Deed::AccessedBehind { writes: true, offset: 24, bytes: 24 }
     });

@@ -19,7 +19,7 @@ const DIVERSE: [&str; 6] = [
     "moodycamel",
     "tbb_queue",
     "cds_michael_list",
-    "xenium_kfifo_queue",
+    "xenium_ramalhete_queue",
     "xenium_ms_queue_hp",
 ];
 

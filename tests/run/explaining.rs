@@ -252,7 +252,11 @@ struct Register {
 };
 INTERLAP_TARGET(Register)
 "#;
-    let run = tool.fuzz_text("freed.cpp", text).with("--cflag -O0").findings(1).shrinking("4s");
+    let run = tool
+        .fuzz_text("freed.cpp", text)
+        .with("--cflag -O0 --races=off")
+        .findings(1)
+        .shrinking("4s");
     let stored = run.rounds(100_000).expect(1, &[SHRUNK_TO]).stored();
     let (_, places) = fault(&stored);
     let freed = places.iter().find(had_freed).expect("the free");
@@ -281,6 +285,7 @@ INTERLAP_TARGET(Register)
 "#;
     let tool = Tool::new();
     let run = tool.fuzz_text("shared.cpp", shared).controlled().findings(1).shrinking("4s");
+    let run = run.with("--races=off");
     let stored = run.rounds(100_000).expect(1, &[SHRUNK_TO]).stored();
     let (_, places) = fault(&stored);
     let is_named = |memory: &Memory| memory.block().is_some();

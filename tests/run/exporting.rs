@@ -188,7 +188,8 @@ INTERLAP_TARGET(Register)
 fn a_use_after_free_is_shown() {
     let tool = Tool::new();
     let adapter = tool.adapter("box.cpp", BOX);
-    let finding = shrunk(&tool, adapter.to_str().expect("UTF-8"), &["--plain-points"]);
+    let finding =
+        shrunk(&tool, adapter.to_str().expect("UTF-8"), &["--plain-points", "--races=off"]);
     let answer = tool.run(&["export", finding.to_str().expect("UTF-8")]);
     answer.expect(1, &["reproduces in every run"]);
     let output = compiled_and_run(&finding.join("export"));

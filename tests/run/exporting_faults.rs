@@ -12,7 +12,8 @@ use super::tool::Tool;
 fn exported(code: &str) -> (String, String, Option<i32>) {
     let tool = Tool::new();
     let adapter = tool.adapter("faulty.cpp", code);
-    let finding = shrunk(&tool, adapter.to_str().expect("UTF-8"), &["--threads", "2"]);
+    let finding =
+        shrunk(&tool, adapter.to_str().expect("UTF-8"), &["--threads", "2", "--races=off"]);
     let answer = tool.run(&["export", finding.to_str().expect("UTF-8"), "--try-for", "10s"]);
     answer.expect(1, &["reproduces in every run"]);
     let export = finding.join("export");

@@ -4,8 +4,9 @@
 
 use std::collections::HashSet;
 
+use interlap::core::plan::MemoryModel;
 use interlap::finding::interleaving::Action;
-use interlap::report::words::{CONFIRMED, NOTHING_FOUND};
+use interlap::report::words::{CONFIRMED, NOTHING_FOUND, SHRUNK_TO};
 
 use super::tool::{Answer, Call, Tool, data, read};
 
@@ -200,4 +201,86 @@ fn litmus_tests_of_cpp_show_what_it_allows() {
         let missing: Vec<&String> = shapes.iter().map(|s| &s.name).filter(is_missing).collect();
         assert!(missing.is_empty(), "{missing:?}");
     }
+}
+
+/// Rings, locks, counts of references, hazard pointers: `litmus/structures.cpp`.
+#[test]
+fn structures_with_an_order_that_is_too_weak_are_found_and_no_others() {
+    let tool = Tool::new();
+    let fuzz = |model: &str, more: &str| {
+        let run = tool.fuzz(data("litmus/structures.cpp")).controlled().seed(1).jobs(1);
+        run.shrinking("0s").findings(30).with(format!("--memory-model {model} {more}"))
+    };
+    for model in ["c11", "tso"] {
+        fuzz(model, "").rounds(1_000).expect(0, &[NOTHING_FOUND]);
+    }
+    fuzz("sc", "--cflag -DWRONG").rounds(1_000).expect(0, &[NOTHING_FOUND]);
+    let methods = [
+        "by_ring",
+        "by_sequence_lock",
+        "by_deque",
+        "by_hazard_pointer",
+        "by_spin_lock",
+        "by_reference_count",
+        "by_lazy_value",
+        "by_two_flags",
+    ];
+    let found = |model| {
+        let answer = fuzz(model, "--cflag -DWRONG").rounds(300).expect(1, &[]);
+        methods.map(|method| answer.out.contains(&format!("::{method}")))
+    };
+    assert_eq!(found("c11"), [true; 8]);
+    // On x86 only loads overtake stores.
+    let on_x86 = ["by_deque", "by_hazard_pointer", "by_two_flags"];
+    assert_eq!(found("tso"), methods.map(|method| on_x86.contains(&method)));
+}
+
+/// What it does not see is said, with its line.
+#[test]
+fn a_read_of_an_older_store_is_explained() {
+    let tool = Tool::new();
+    let text = "
+        #include <atomic>
+        #include <interlap.hpp>
+        struct Ring {
+            static constexpr auto model = \"fifo\";
+            static constexpr bool one_producer = true, one_consumer = true;
+            std::atomic<int64_t> slots[4] = {};
+            std::atomic<unsigned> tail{0}, head{0};
+            bool enqueue(int64_t value) {
+                unsigned at = tail.load(std::memory_order_relaxed);
+                if (at - head.load(std::memory_order_acquire) == 4) return false;
+                slots[at % 4].store(value, std::memory_order_relaxed);
+                tail.store(at + 1, std::memory_order_relaxed); // BUG: not a release
+                return true;
+            }
+            bool dequeue(int64_t &value) {
+                unsigned at = head.load(std::memory_order_relaxed);
+                if (at == tail.load(std::memory_order_acquire)) return false;
+                value = slots[at % 4].load(std::memory_order_relaxed);
+                head.store(at + 1, std::memory_order_release);
+                return true;
+            }
+        };
+        INTERLAP_TARGET(Ring)
+    ";
+    let fuzz = |text: &str, model: &str| {
+        let run = tool.fuzz_text("ring.cpp", text).controlled().findings(1).rounds(20_000);
+        run.with(format!("--memory-model {model}"))
+    };
+    for model in ["sc", "tso"] {
+        fuzz(text, model).expect(0, &[NOTHING_FOUND]);
+    }
+    let right =
+        text.replace("at + 1, std::memory_order_relaxed", "at + 1, std::memory_order_release");
+    fuzz(&right, "c11").expect(0, &[NOTHING_FOUND]);
+    let seen = [
+        "slots[0] is 0 for it, an old value: it does not see the store of 1",
+        "by thread 0 at ring.cpp:12 yet",
+        "ring.cpp:19",
+    ];
+    let answer = fuzz(text, "some").shrinking("20s").expect(1, &[SHRUNK_TO]);
+    tool.explain(answer.finding()).expect(1, &seen);
+    assert_eq!(answer.stored().finding.plan.control.memory_model, MemoryModel::C11);
+    tool.replay(answer.finding()).expect(1, &[]);
 }

@@ -246,7 +246,7 @@ pub fn prepare(job: &Job, shape: &Shape, spec: &Spec) -> RoundSettings {
     }
 }
 
-/// Whether a round looks for data races. `drawn` is the round's; `is_weak`: they are noticed anyway.
+/// Whether a round tells of data races. `drawn` is the round's; `is_weak`: they are noticed anyway.
 fn looks_for_races(races: Races, shape: &Shape, drawn: u64, is_weak: bool) -> bool {
     let is_wanted = match races {
         Races::All => true,

@@ -232,9 +232,15 @@ pub fn report(raced: Raced, now: Access<HeapAct>) {
         Err(_) => STATE.has_raced.set(true),
         Ok(()) => {}
     }
-    if SHARED.weak.get() && STATE.has_raced.get() {
+    if STATE.has_raced.get() {
+        read_last_stores();
+    }
+}
+
+/// Loads read the last stores from now on, to the end of the round.
+pub fn read_last_stores() {
+    if SHARED.weak.replace(false) {
         with_order(HappensBefore::ends_weak);
-        SHARED.weak.set(false);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Atomic accesses in the rounds where a load may read any store that C++ allows, not the last one
-//! alone. Which those are is said by `happens_before`; here one of them is drawn, from the seed, the
-//! thread and the number of its earlier accesses.
+//! alone. Which those are is said by `happens_before`; here one of them is drawn, from the seed,
+//! the thread and the number of its earlier accesses.
 //!
 //! Memory has the newest value of each location. A thread that spins reads that in the end: before
 //! others go on, all stores become visible to all.

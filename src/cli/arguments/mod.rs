@@ -316,7 +316,8 @@ pub struct Control {
     )]
     pub races: Races,
     /// When other threads see an atomic store: at once (sc), when it leaves the store buffer as on
-    /// x86 (tso; tso-late: as late as possible), or some rounds each
+    /// x86 (tso; tso-late: as late as possible), when C++ says that they must (c11), or some rounds
+    /// each
     #[arg(long, value_enum, value_name = "MODEL", default_value = "some")]
     pub memory_model: MemoryModel,
     /// Steps without a change of memory (or 100 times as many without a response) that count as a

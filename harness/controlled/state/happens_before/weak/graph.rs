@@ -85,8 +85,8 @@ impl Relation {
         Relation(self.0.iter().enumerate().map(|(at, set)| set | 1 << at).collect())
     }
 
-    fn is_acyclic(self) -> bool {
-        self.closed().0.iter().enumerate().all(|(at, set)| set & (1 << at) == 0)
+    fn is_acyclic(&self) -> bool {
+        self.clone().closed().0.iter().enumerate().all(|(at, set)| set & (1 << at) == 0)
     }
 }
 
