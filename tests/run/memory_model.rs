@@ -4,7 +4,6 @@
 
 use std::collections::HashSet;
 
-use interlap::core::plan::MemoryModel;
 use interlap::finding::interleaving::Action;
 use interlap::report::words::{CONFIRMED, NOTHING_FOUND, SHRUNK_TO};
 
@@ -192,7 +191,7 @@ fn litmus_tests_of_cpp_show_what_it_allows() {
         run.with("--memory-model c11 --races=off --calls 1 --threads 2 --findings 1000")
     };
     for shapes in forbidden.chunks(METHODS_MAX) {
-        fuzz("forbidden.cpp", shapes).rounds(5_000).expect(0, &[NOTHING_FOUND]);
+        fuzz("forbidden.cpp", shapes).rounds(3_000).expect(0, &[NOTHING_FOUND]);
     }
     for shapes in allowed.chunks(METHODS_MAX) {
         let answer = fuzz("allowed.cpp", shapes).rounds(10_000).expect(1, &[]);
@@ -281,6 +280,5 @@ fn a_read_of_an_older_store_is_explained() {
     ];
     let answer = fuzz(text, "some").shrinking("20s").expect(1, &[SHRUNK_TO]);
     tool.explain(answer.finding()).expect(1, &seen);
-    assert_eq!(answer.stored().finding.plan.control.memory_model, MemoryModel::C11);
     tool.replay(answer.finding()).expect(1, &[]);
 }
