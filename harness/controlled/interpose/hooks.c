@@ -149,6 +149,7 @@ static inline int some_wait(void) {
     return il_shared.holds_back && il_shared.controls;
 }
 
+/* Whether loads of the code that runs may read older stores. */
 static inline int is_weak(void) {
     return il_shared.weak && il_shared.controls;
 }

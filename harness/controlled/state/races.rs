@@ -3,7 +3,8 @@
 //!
 //! Threads of the round are ordered by their start and end as those of a program. Where code has no
 //! hooks, it may order accesses unseen: then no race is looked for, nor where stores wait in store
-//! buffers, as loads do not read the last store there.
+//! buffers, as loads do not read the last store there. What orders accesses says as well which
+//! stores a load may read (`weak_memory`): there, races are noticed, and told if that is wanted.
 
 use std::cell::{Cell, UnsafeCell};
 use std::sync::OnceLock;

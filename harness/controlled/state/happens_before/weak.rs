@@ -96,7 +96,7 @@ impl<T: Copy> HappensBefore<T> {
 
     /// The location of these bytes, which has this value in memory.
     fn location(&mut self, address: usize, size: usize, memory: u64) -> usize {
-        let mut all = None;
+        let mut was_unseen = false;
         let weak = self.weak.as_mut().expect("the round is one with older stores");
         let at = weak.locations.of(address, size);
         if weak.locations.get(at).newest().is_some_and(|newest| newest.value == memory) {
@@ -106,16 +106,16 @@ impl<T: Copy> HappensBefore<T> {
             let of = weak.locations.get(other);
             if other == at {
                 // Code without hooks has stored: by whatever orders that.
-                all = Some(());
+                was_unseen = true;
             } else if let Some(newest) = of.newest() {
                 self.words.stores(of.address, of.size, false, &newest.told);
             }
             of.forget();
         }
         let mut told = Clock::default();
-        match all {
-            Some(()) => self.threads.iter().for_each(|of| told.join(&of.now)),
-            None => self.words.acquired(address, size, &mut told),
+        match was_unseen {
+            true => self.threads.iter().for_each(|of| told.join(&of.now)),
+            false => self.words.acquired(address, size, &mut told),
         }
         self.of_weak().locations.get(at).begin(memory, told);
         at
@@ -137,15 +137,14 @@ impl<T: Copy> HappensBefore<T> {
     fn reads(&mut self, thread: usize, by: Order, location: usize, at: usize) -> Found {
         let weak = self.weak.as_mut().expect("the round is one with older stores");
         let of = &mut self.threads[thread];
-        let (store, newest) = (weak.locations.get(location).store(at), location);
-        let value = store.value;
+        let stores = weak.locations.get(location);
+        let (store, is_newest) = (stores.store(at), stores.is_newest(at));
+        let hides = stores.newest().filter(|_| !is_newest).map(|newest| newest.value);
+        let found = Found { value: store.value, hides };
         let into = if by.acquires { &mut of.now } else { &mut of.read };
         into.join(&store.told);
         weak.note(location, at, (thread, &of.now.seen), by);
-        let read_from = weak.locations.get(newest);
-        let hides =
-            (!read_from.is_newest(at)).then(|| read_from.newest().map_or(value, |n| n.value));
-        Found { value, hides }
+        found
     }
 
     fn made(&mut self, access: Access<T>) -> Result<(), Access<T>> {
@@ -240,27 +239,26 @@ impl<T: Copy> HappensBefore<T> {
     }
 
     /// A compare-exchange, of memory with this value. If it has found what it expects,
-    /// [`HappensBefore::ends_update`] is next; else it has failed. `may_fail`: it may do so
-    /// although it has found that.
+    /// [`HappensBefore::ends_update`] is next; else it has failed. `fails`: it does so whatever it
+    /// finds.
     pub fn compares(
         &mut self,
         access: Access<T>,
         (by, failed): (Order, Order),
         (memory, expected): (u64, u64),
-        may_fail: bool,
+        fails: bool,
         choose: Choose,
     ) -> (Found, bool, Result<(), Access<T>>) {
         let thread = usize::from(access.thread);
         let location = self.location(access.address, access.size as usize, memory);
-        // A pick that only a failure may read does as one that both may.
+        // Whether it fails is not known yet: what it reads, both orders allow.
         let of_both = Order { is_seq_cst: by.is_seq_cst || failed.is_seq_cst, ..by };
         let stores = self.readable(thread, of_both, location);
         let of = self.of_weak().locations.get(location);
-        let can =
-            |at: &usize| may_fail || of.store(*at).value != expected || of.has_room_behind(*at);
+        let can = |at: &usize| fails || of.store(*at).value != expected || of.has_room_behind(*at);
         let picks: SmallVec<[usize; 16]> = stores.filter(can).collect();
         let at = picks[choose(picks.len())];
-        let succeeds = of.store(at).value == expected && !may_fail;
+        let succeeds = of.store(at).value == expected && !fails;
         if succeeds {
             self.of_weak().read = Some((location, at));
             return (self.reads(thread, by, location, at), true, Ok(()));
@@ -295,6 +293,7 @@ impl<T: Copy> HappensBefore<T> {
 
     /// A call of the structure begins or ends.
     pub fn meets_calls(&mut self, thread: usize) {
+        self.thread(thread);
         if let Some(weak) = &mut self.weak {
             let seen = &mut self.threads[thread].now.seen;
             join(&mut weak.ended, seen);
@@ -320,6 +319,9 @@ impl<T: Copy> HappensBefore<T> {
 
     /// All threads see all stores that were made.
     pub fn see_all(&mut self) {
+        if self.weak.is_none() {
+            return;
+        }
         let mut all = Times::new();
         self.threads.iter().for_each(|of| join(&mut all, &of.now.seen));
         for (thread, of) in self.threads.iter_mut().enumerate() {
