@@ -4,7 +4,7 @@
 // at the head by giving the head a new mark, with a relaxed compare-exchange. Who takes that mark
 // from the head need not see the element, which was stored before it: try_pop finds the segment
 // empty and moves the head past it. A release there, which the acquire of the head meets, mends it.
-// x86 does not show it. To see it: interlap fuzz xenium_kfifo_queue --memory-model c11
+// x86 does not show it. To see it: interlap fuzz xenium_kfifo_queue
 //
 // Guarantee: what is pushed is popped once, at most k - 1 places out of order (of which nothing is
 // checked here). Whether "empty" is exact is not said.

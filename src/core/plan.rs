@@ -89,8 +89,8 @@ pub enum Races {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum MemoryModel {
-    /// TSO in one round of four, drawn from the seed (of two, at first); else SC. docs/policies.md
-    /// says why.
+    /// TSO and C11 in one round of eight each, drawn from the seed (of four, at first); else SC.
+    /// docs/policies.md says why.
     Some,
     /// Sequential consistency: a store is visible at once.
     #[default]

@@ -125,10 +125,15 @@ fn nothing_found(summary: &Summary, plan: &Plan) -> String {
         _ => "accesses",
     };
     let (stores, is_missing) = match model {
+        MemoryModel::Some => (
+            "in some rounds stores waited in store buffers as on x86, and in some loads read older \
+             stores as C++ allows",
+            "a load never reads what is stored later",
+        ),
         MemoryModel::C11 => {
             ("loads read older stores as C++ allows", "a load never reads what is stored later")
         }
-        MemoryModel::Some | MemoryModel::Tso | MemoryModel::TsoLate => (
+        MemoryModel::Tso | MemoryModel::TsoLate => (
             "stores waited in store buffers as on x86",
             "what only weaker processors reorder needs --memory-model c11",
         ),

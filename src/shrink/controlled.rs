@@ -333,7 +333,7 @@ fn with_its_draws(search: &Search, mut shown: Shown) -> Result<Shown> {
     }
     use MemoryModel::{C11, Sc, Some, Tso, TsoLate};
     let models: &[MemoryModel] = match shown.plan.control.memory_model {
-        Some => &[Sc, TsoLate, Tso],
+        Some => &[Sc, TsoLate, Tso, C11],
         Tso => &[Sc, TsoLate],
         C11 => &[Sc],
         Sc | TsoLate => &[],

@@ -38,8 +38,8 @@ const OF_PLAIN: u64 = OF_POLICY + 3;
 const OF_MEMORY: u64 = OF_POLICY + 4;
 const OF_RACES: u64 = OF_POLICY + 5;
 
-/// More of these have store buffers than of those after them: where a fence is missing, that shows
-/// soon, and where none is, little time is lost.
+/// Half of these have store buffers or older stores, of those after them a quarter: where a fence
+/// is missing, that shows soon, and where none is, little time is lost.
 const ROUNDS_FIRST: u64 = 512;
 
 /// Runs the rounds of the job; gives the last frame.
@@ -286,9 +286,13 @@ impl Memory {
 /// `drawn` is the round's.
 fn memory_of(model: MemoryModel, round: u64, drawn: u64) -> Memory {
     let mut random = Random::new(drawn);
-    let share = if round < ROUNDS_FIRST { 2 } else { 4 };
+    let share = if round < ROUNDS_FIRST { 4 } else { 8 };
     let model = match model {
-        MemoryModel::Some if random.one_in(share) => MemoryModel::Tso,
+        MemoryModel::Some => match random.below(share) {
+            0 => MemoryModel::Tso,
+            1 => MemoryModel::C11,
+            _ => MemoryModel::Sc,
+        },
         model => model,
     };
     match model {
