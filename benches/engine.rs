@@ -172,6 +172,7 @@ impl Bench {
             hang_milliseconds: 60_000,
             milliseconds_max: None,
             races_known: Vec::new(),
+            weakened: Vec::new(),
             judges,
             directory: self.scratch.path().to_path_buf(),
         };

@@ -207,6 +207,7 @@ fn job(shape: &Rounds, rounds: u64, flavour: Flavour, scratch: &Path) -> PathBuf
         hang_milliseconds: 60_000,
         milliseconds_max: None,
         races_known: Vec::new(),
+        weakened: Vec::new(),
         judges: true,
         directory: scratch.to_path_buf(),
     };

@@ -126,7 +126,7 @@ fn prepare(folder: &Path, jobs: u64, plan: &Plan) {
     for job in 0..jobs {
         let mut bytes = Vec::new();
         (0..ROUNDS).for_each(|number| round(&mut bytes, job + jobs * number));
-        write(&mut bytes, &Frame::Bye(Bye { next_round: None, grown: None })).expect("memory");
+        write(&mut bytes, &Frame::Bye(Bye::new(None, None))).expect("memory");
         file(&format!("rounds-{job}"), &bytes);
     }
     file("harness", SCRIPT.as_bytes());

@@ -261,10 +261,10 @@ fn rounds(
         send_rest(&shape, drained, area, &mut frames, pipe)?;
         let grown = memory.check(round);
         if grown.is_some() || time_max.is_some_and(|max| started.elapsed() > max) {
-            return Ok(Frame::Bye(Bye { next_round: Some(round + 1), grown }));
+            return Ok(Frame::Bye(Bye::new(Some(round + 1), grown)));
         }
     }
-    Ok(Frame::Bye(Bye { next_round: None, grown: None }))
+    Ok(Frame::Bye(Bye::new(None, None)))
 }
 
 /// Sends the records of a round whose beginning is in `frames` or was sent.

@@ -1,6 +1,8 @@
 //! Reads a compiled library: source lines, types, uninstrumented instructions.
 //! Addresses are those in the file: the caller subtracts where the library was loaded.
 //!
+//! - `atomics`: Finds the atomic accesses and fences of a hooked library, by the hooks that it
+//!   calls.
 //! - `debug_file`: Finds the file with a library's debugging information.
 //! - `loops`: Finds the loop of a library that an instruction is in, by the jumps that lead back to
 //!   it.
@@ -11,6 +13,7 @@
 //! - `symbols`: Finds the function and source line of an address in a library's file.
 //! - `uninstrumented`: Finds the uninstrumented atomic instructions and fences of a hooked library.
 
+pub mod atomics;
 pub mod debug_file;
 mod loops;
 pub mod members;

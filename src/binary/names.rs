@@ -11,6 +11,9 @@ pub fn readable(symbol: &str) -> String {
     without_long_arguments(&demangled(symbol))
 }
 
+/// The function of an adapter that describes it: INTERLAP_TARGET makes it.
+pub const ENTRY: &str = "interlap_target";
+
 /// Whether the symbol is that of a function of interlap.hpp.
 pub fn is_interlaps(symbol: &str) -> bool {
     symbol.starts_with("_ZN8interlap6detail") || symbol.starts_with("_ZZN8interlap6detail")

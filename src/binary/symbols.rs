@@ -11,7 +11,7 @@ use addr2line::Loader;
 
 use super::debug_file::DebugFile;
 use super::loops::Code;
-use super::names::{class_of, is_interlaps, is_mangled, readable};
+use super::names::{ENTRY, class_of, is_interlaps, is_mangled, readable};
 
 /// The source lines of one library.
 pub struct SourceLines {
@@ -38,6 +38,8 @@ pub struct Source {
     pub from: Option<u32>,
     /// Whether it is the target's: in no header of the compiler or of interlap.
     pub is_own: bool,
+    /// Whether a macro of interlap made it of a line of the adapter.
+    pub is_glue: bool,
 }
 
 /// "Stack::pop at stack.hpp:31".
@@ -122,7 +124,7 @@ impl SourceLines {
     }
 
     fn with_readable_name(&mut self, source: Source) -> Source {
-        if source.is_own && is_interlaps(&source.function) {
+        if source.is_glue && is_interlaps(&source.function) {
             return Source { function: class_of(&source.function), ..source };
         }
         let name = self.names.entry(source.function).or_insert_with_key(|symbol| readable(symbol));
@@ -220,7 +222,8 @@ fn choose(frames: &[Frame]) -> Option<Source> {
         (None, _) => None,
     };
     let (function, file, is_own) = (symbol.clone(), file.clone(), innermost.is_some());
-    Some(Source { function, file, line: *line, within, from, is_own })
+    let is_glue = is_own && (is_interlaps(&function) || function == ENTRY);
+    Some(Source { function, file, line: *line, within, from, is_own, is_glue })
 }
 
 /// The first of these frames, from the inside out, unless it is in the adapter, which interlap

@@ -14,6 +14,8 @@
 //! - `journal`: Journals: histories whose operations are of a type of the user's own.
 //! - `machine`: The machine that this program runs on, described for reports.
 //! - `measured`: How often a finding recurs, measured over repeated rounds.
+//! - `memory_order`: Memory orders of atomic accesses, and what it means to take one weaker than it
+//!   is written.
 //! - `method`: Methods: the operations of a structure that is of no family, each known by its
 //!   signature.
 //! - `operation_set`: A set of operations: those that occur in a thread, for example.
@@ -48,6 +50,8 @@ pub mod journal;
 #[cfg(feature = "fuzzer")]
 pub mod machine;
 pub mod measured;
+#[cfg(feature = "fuzzer")]
+pub mod memory_order;
 pub mod method;
 pub mod operation;
 pub mod operation_set;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::memory_order::{WeakenedAccess, Weakening};
 use super::operation::Op;
 pub use super::words::quoted;
 
@@ -126,6 +127,12 @@ pub struct Control {
     /// Rounds report what the threads do, step by step.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub trail: bool,
+    /// Atomic accesses that are made with a weaker order than is written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub weaken: Vec<Weakening>,
+    /// The harness reports the orders of the atomic accesses that were made.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub notes_orders: bool,
 }
 
 impl Control {
@@ -145,6 +152,7 @@ impl Control {
         if self.memory_model != default.memory_model {
             options.push(("--memory-model", value_name(&self.memory_model)));
         }
+        options.extend(self.weaken.iter().map(|weaken| ("--weaken", weaken.to_string())));
         if self.steps_max != default.steps_max {
             options.push(("--steps", self.steps_max.to_string()));
         }
@@ -342,6 +350,8 @@ impl Plan {
                 steps_max: 100_000,
                 records: false,
                 trail: false,
+                weaken: Vec::new(),
+                notes_orders: false,
             },
             recorder: Recorder::default(),
             scenarios: Vec::new(),
@@ -537,6 +547,9 @@ pub struct Job {
     /// Data races that do not end a round.
     #[serde(default)]
     pub races_known: Vec<RacePlaces>,
+    /// What the plan weakens, in this library.
+    #[serde(default)]
+    pub weakened: Vec<WeakenedAccess>,
     /// Whether the controlled engine judges short rounds itself, and keeps the calls of those that
     /// are consistent.
     #[serde(default)]

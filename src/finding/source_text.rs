@@ -17,7 +17,15 @@ impl Texts {
         let Source { function, file, line, within, from, .. } = source;
         let within = within.map(|(file, line)| {
             let function = String::new();
-            let outer = Source { function, file, line, within: None, from: None, is_own: true };
+            let outer = Source {
+                function,
+                file,
+                line,
+                within: None,
+                from: None,
+                is_own: true,
+                is_glue: false,
+            };
             Box::new(self.place(outer))
         });
         let read = |file: &PathBuf| {

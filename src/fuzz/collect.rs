@@ -1,7 +1,7 @@
 //! Collects the findings and statistics that the jobs of a run send, and decides when the run ends.
 //! Of several sightings of a finding, the one with the shortest history is kept.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -17,6 +17,7 @@ use super::{
 };
 use crate::binary::members::Types;
 use crate::check::Limits;
+use crate::core::memory_order::OrderedAccess;
 use crate::core::operation::Op;
 use crate::core::plan::{Engine, PlainPoints, Races};
 use crate::finding::Stored;
@@ -51,6 +52,8 @@ pub(super) struct Collector<'a> {
     hello: Option<(Box<Hello>, Spec)>,
     ending: Option<Ending>,
     is_growth_reported: bool,
+    /// The atomic accesses that were made, if the plan asks for them.
+    orders: BTreeSet<OrderedAccess>,
     /// Names of findings for which a warning said that they cannot be written.
     unwritten: HashSet<String>,
     /// Created when the target is loaded.
@@ -86,6 +89,7 @@ impl<'a> Collector<'a> {
             hello: None,
             ending: None,
             is_growth_reported: false,
+            orders: BTreeSet::new(),
             unwritten: HashSet::new(),
             kept: None,
         }
@@ -160,6 +164,7 @@ impl<'a> Collector<'a> {
             }
             Message::Seen(sighting) => self.add_sighting(*sighting)?,
             Message::Growth(growth) => self.warn_of_growth(growth),
+            Message::Orders(orders) => self.orders.extend(orders),
             Message::Warning(warning) => self.observer.warned(&warning),
             Message::Ended(_) => {}
         }
@@ -504,7 +509,8 @@ impl<'a> Collector<'a> {
         if let Some(coverage) = &mut statistics.coverage {
             coverage.unhooked.extend(hello.unhooked.iter().cloned());
         }
-        Ok(Summary { hello, model, statistics, pairs, curve, findings: self.findings, ending })
+        let (orders, findings) = (self.orders, self.findings);
+        Ok(Summary { hello, model, statistics, pairs, orders, curve, findings, ending })
     }
 }
 

@@ -47,6 +47,7 @@ pub mod saturation;
 mod statistics;
 mod worker;
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -58,6 +59,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
+use crate::core::memory_order::OrderedAccess;
 use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, Plan, Shard};
 use crate::core::time_limit::TimeLimit;
@@ -150,6 +152,8 @@ pub struct Summary {
     pub statistics: Statistics,
     /// The pairs of accesses that `statistics` counts, sorted.
     pub pairs: Vec<u64>,
+    /// The atomic accesses that were made, if the plan asks for them.
+    pub orders: BTreeSet<OrderedAccess>,
     /// The growth of the counts over time.
     pub curve: Vec<Point>,
     /// The distinct findings, in the order of their first sightings.

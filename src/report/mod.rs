@@ -11,6 +11,8 @@
 //! - `explanation`: Says in a few sentences what is wrong in a finding.
 //! - `interleaving`: Draws the interleaving of a finding as a table in text.
 //! - `junit`: Writes results as JUnit XML for continuous integration.
+//! - `orders`: Which memory orders a target's calls need: the table of `interlap orders`, in words
+//!   and as JSON.
 //! - `output`: Writes standard output and standard error, so that a closed pipe does not end a
 //!   command, and that no text from a target, a finding or a history controls the terminal.
 //! - `overview/`: Renders the page of a run: one HTML file that shows what was exercised and what
@@ -42,6 +44,7 @@ pub mod exercise;
 pub mod explanation;
 pub mod interleaving;
 pub mod junit;
+pub mod orders;
 pub mod output;
 pub mod overview;
 pub mod page;

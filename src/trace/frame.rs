@@ -10,6 +10,7 @@ use super::judged::{Judged, Judgement};
 use super::trail::Event;
 pub use super::wire::{FrameError, FrameReader, write, write_judged, write_records};
 use crate::core::history::Unit;
+use crate::core::memory_order::OrderedAccess;
 use crate::core::operation::{Op, coded};
 use crate::core::plan::{Clock, Plan};
 use crate::core::sequential_runs::SequentialRuns;
@@ -436,6 +437,16 @@ pub struct Bye {
     pub next_round: Option<u64>,
     /// How much the process has grown, if it ends for that.
     pub grown: Option<Growth>,
+    /// The atomic accesses that were made, if the plan asks for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub orders: Vec<OrderedAccess>,
+}
+
+impl Bye {
+    /// All rounds are done, or another process goes on with this one.
+    pub fn new(next_round: Option<u64>, grown: Option<Growth>) -> Bye {
+        Bye { next_round, grown, orders: Vec::new() }
+    }
 }
 
 /// How much a harness process has grown in its rounds.

@@ -505,7 +505,7 @@ mod tests {
             start(),
             Frame::Records(Records { thread: 3, bytes: vec![1, 2, 3] }),
             end(),
-            Frame::Bye(Bye { next_round: Some(2), grown: None }),
+            Frame::Bye(Bye::new(Some(2), None)),
         ] {
             write(&mut bytes, &frame).expect("memory");
         }

@@ -72,7 +72,7 @@ impl Fake {
             warnings: Vec::new(),
             unhooked: Vec::new(),
         }));
-        let bye = Frame::Bye(interlap::trace::frame::Bye { next_round: None, grown: None });
+        let bye = Frame::Bye(interlap::trace::frame::Bye::new(None, None));
         fake.file("hello", &bytes(&[hello]));
         fake.file("bye", &bytes(&[bye]));
         fake.program("harness", SCRIPT);

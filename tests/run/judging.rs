@@ -84,6 +84,7 @@ fn the_calls_of_a_consistent_round_leave_the_harness_only_in_the_sample() {
         hang_milliseconds: 30_000,
         milliseconds_max: None,
         races_known: Vec::new(),
+        weakened: Vec::new(),
         judges: true,
         directory: folder.path().join("files"),
     };

@@ -32,6 +32,7 @@ mod long;
 mod memory_model;
 mod model_crate;
 mod native_hangs;
+mod orders;
 mod output;
 mod overview;
 mod pace;

@@ -38,6 +38,7 @@ fn rounds(how: &str, library: &Path, plan: &Plan) -> Vec<Round> {
         hang_milliseconds: 30_000,
         milliseconds_max: None,
         races_known: Vec::new(),
+        weakened: Vec::new(),
         judges: false,
         directory: folder.path().join("files"),
     };

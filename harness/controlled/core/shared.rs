@@ -39,9 +39,11 @@ pub struct Shared {
     pub holds_back: Cell<bool>,
     /// Whether loads may read older stores than the last one in this round.
     pub weak: Cell<bool>,
+    /// Whether somebody wants to know the memory orders of accesses, or to change them.
+    pub orders: Cell<bool>,
 }
 
-const _: () = assert!(std::mem::offset_of!(Shared, weak) == 57, "as in hooks.h");
+const _: () = assert!(std::mem::offset_of!(Shared, orders) == 58, "as in hooks.h");
 
 // SAFETY: as the engine's variables, but for the atomic ones: by one thread at a time.
 unsafe impl Sync for Shared {}
@@ -65,6 +67,7 @@ pub static il_shared: Shared = Shared {
     buffers: Cell::new(false),
     holds_back: Cell::new(false),
     weak: Cell::new(false),
+    orders: Cell::new(false),
 };
 
 pub use il_shared as SHARED;

@@ -46,6 +46,15 @@ void il_weak_words(uintptr_t address, int writes, int order, const void *before,
 void il_made(uint32_t act, uintptr_t address, uint32_t size, uint32_t order, uint64_t before,
              uint64_t after, uintptr_t caller);
 
+/* What has a memory order: as `interlap::core::memory_order::Ordered`. The order of an access. */
+enum { OF_LOAD, OF_STORE, OF_UPDATE, OF_COMPARE, OF_FAILURE, OF_FENCE };
+int il_order(uint32_t of, int written, uintptr_t caller);
+
+static inline int order_of(uint32_t of, int written, uintptr_t caller) {
+    int asks = il_shared.orders && il_shared.controls;
+    return UNLIKELY(asks) ? il_order(of, written, caller) : written;
+}
+
 /* A conditional jump to the next instruction. rr switches threads only at conditional branches that
  * it counts: so it can at each access. rr counts the form of 6 bytes even on machines without
  * counters. */
@@ -156,6 +165,7 @@ static inline int is_weak(void) {
 
 #define RMW(B, T, NAME, EXPRESSION)                                                                \
     static SLOW T NAME##_##B(volatile T *p, T value, int order, uintptr_t caller) {                \
+        order = order_of(OF_UPDATE, order, caller);                                                \
         report(p, sizeof(T), UPDATE, order, caller);                                               \
         T old, new;                                                                                \
         if (is_weak()) {                                                                           \
@@ -189,6 +199,7 @@ static inline int is_weak(void) {
     }
 #define ATOMIC(B, T)                                                                               \
     static SLOW T load_##B(const volatile T *p, int order, uintptr_t caller) {                     \
+        order = order_of(OF_LOAD, order, caller);                                                  \
         report(p, sizeof(T), READ, order, caller);                                                 \
         T value = __atomic_load_n(p, __ATOMIC_SEQ_CST);                                            \
         if (some_wait()) value = (T)il_forwarded((uintptr_t)p, sizeof(T));                         \
@@ -200,6 +211,7 @@ static inline int is_weak(void) {
         return PASSES(p) ? *p : load_##B(p, order, CALLER);                                        \
     }                                                                                              \
     static SLOW void store_##B(volatile T *p, T value, int order, uintptr_t caller) {              \
+        order = order_of(OF_STORE, order, caller);                                                 \
         report(p, sizeof(T), WRITE, order, caller);                                                \
         if (may_wait() && il_buffer((uintptr_t)p, sizeof(T), value, order, caller)) return;        \
         if (is_weak() && il_weak_store((uintptr_t)p, sizeof(T), value, order, caller)) return;     \
@@ -222,6 +234,8 @@ static inline int is_weak(void) {
     RMW(B, T, fetch_nand, ~(old & value))                                                          \
     static SLOW int reported_exchange_if_##B(volatile T *p, T *expected, T value, int order,       \
                                              int fail_order, int may_fail, uintptr_t caller) {     \
+        order = order_of(OF_COMPARE, order, caller);                                               \
+        fail_order = order_of(OF_FAILURE, fail_order, caller);                                     \
         report(p, sizeof(T), UPDATE, order, caller);                                               \
         T before = *expected;                                                                      \
         if (is_weak()) {                                                                           \
@@ -281,7 +295,8 @@ static inline uint128 load16(const volatile uint128 *p) {
 #define RMW16(NAME, EXPRESSION)                                                                    \
     EXPORT uint128 __tsan_atomic128_##NAME(volatile uint128 *p, uint128 value, int order) {        \
         uintptr_t caller = CALLER;                                                                 \
-        report(p, 16, UPDATE, order, CALLER);                                                      \
+        order = order_of(OF_UPDATE, order, caller);                                                \
+        report(p, 16, UPDATE, order, caller);                                                      \
         for (uint128 old = load16(p);;) {                                                          \
             uint128 new = (EXPRESSION), seen = exchange16(p, old, new);                            \
             if (seen == old) {                                                                     \
@@ -303,7 +318,8 @@ RMW16(fetch_nand, ~(old & value))
 
 EXPORT uint128 __tsan_atomic128_load(const volatile uint128 *p, int order) {
     uintptr_t caller = CALLER;
-    report(p, 16, READ, order, CALLER);
+    order = order_of(OF_LOAD, order, caller);
+    report(p, 16, READ, order, caller);
     if (some_wait()) il_load16((uintptr_t)p);
     uint128 value = load16(p);
     if (is_weak()) il_weak_words((uintptr_t)p, 0, order, &value, caller);
@@ -315,6 +331,8 @@ EXPORT void __tsan_atomic128_store(volatile uint128 *p, uint128 value, int order
 }
 static inline uint128 exchange16_counted(volatile uint128 *p, uint128 expected, uint128 value,
                                          int order, int fail_order, uintptr_t caller) {
+    order = order_of(OF_COMPARE, order, caller);
+    fail_order = order_of(OF_FAILURE, fail_order, caller);
     report(p, 16, UPDATE, order, caller);
     uint128 seen = exchange16(p, expected, value);
     if (seen == expected && expected != value) il_shared.changed = 1;
@@ -347,6 +365,7 @@ EXPORT uint128 __tsan_atomic128_compare_exchange_val(volatile uint128 *p, uint12
 }
 
 EXPORT void __tsan_atomic_thread_fence(int order) {
+    order = order_of(OF_FENCE, order, CALLER);
     if (il_shared.controls) il_fence((uint32_t)order, CALLER);
     if (UNLIKELY(il_shared.wants_made)) il_made(FENCE, 0, 0, (uint32_t)order, 0, 0, CALLER);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);

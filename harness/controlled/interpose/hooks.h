@@ -22,9 +22,9 @@ struct il_shared {
     uint64_t free, step, idle_base, changed_at, atomics;
     uintptr_t place;
     uint8_t controls, allocates, changed, asks_at_each;
-    uint8_t wants_plain, wants_atomic, wants_made, buffers, holds_back, weak;
+    uint8_t wants_plain, wants_atomic, wants_made, buffers, holds_back, weak, orders;
 } __attribute__((aligned(64)));
-_Static_assert(offsetof(struct il_shared, weak) == 57, "as in core/shared.rs");
+_Static_assert(offsetof(struct il_shared, orders) == 58, "as in core/shared.rs");
 extern struct il_shared il_shared HIDDEN;
 
 /* The arena, and the state of each 16 bytes of it: 1 is allocated, 0x10 + n the first n of them (see

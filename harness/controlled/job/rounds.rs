@@ -22,7 +22,7 @@ use crate::controlled::core::engine::RoundSettings;
 use crate::controlled::core::{current_round, points};
 use crate::controlled::interpose::environment;
 use crate::controlled::state::store_buffers::{self, Delay};
-use crate::controlled::state::{globals_snapshot, growth, heap, leaks, races, weak_memory};
+use crate::controlled::state::{globals_snapshot, growth, heap, leaks, orders, races, weak_memory};
 use crate::controlled::watch::{coverage, fault_report, libraries, trail, watchdog};
 use crate::library::Target;
 use crate::pipe::Pipe;
@@ -72,11 +72,12 @@ pub fn rounds(
     environment::signals::take_mask_over();
     growth::begin(job);
     races::set_known(job.races_known.clone());
+    orders::begin(job);
     environment::time_stamp::make_virtual();
     let bye = all(job, target, &schedules, area, pipe);
     area.flush(pipe)?;
     match bye {
-        Ok(bye) => Ok(Frame::Bye(bye)),
+        Ok(bye) => Ok(Frame::Bye(Bye { orders: orders::noted(), ..bye })),
         Err(Stopped::Problem(what)) => Ok(growth::problem(what.into())),
         Err(Stopped::Pipe(error)) => Err(error),
     }
@@ -136,10 +137,10 @@ fn all(
         area.post(&mut frames, pipe)?;
         let grown = growth::check(rounds);
         if outlived || grown.is_some() {
-            return Ok(Bye { next_round: Some(number + job.round_step), grown });
+            return Ok(Bye::new(Some(number + job.round_step), grown));
         }
     }
-    Ok(Bye { next_round: None, grown: None })
+    Ok(Bye::new(None, None))
 }
 
 /// Whether methods may wait for ever: neither a model that is a program of its own nor that of a

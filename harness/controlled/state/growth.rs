@@ -90,7 +90,7 @@ pub fn problem(problem: Problem) -> Frame {
     let round = current_round::number();
     let rounds = BOUNDS.get().map_or(0, |b| round.saturating_sub(b.round_first) / b.round_step);
     match grown(rounds).filter(|_| rounds > 0) {
-        Some(growth) => Frame::Bye(Bye { next_round: Some(round), grown: Some(growth) }),
+        Some(growth) => Frame::Bye(Bye::new(Some(round), Some(growth))),
         None => Frame::Problem(problem),
     }
 }

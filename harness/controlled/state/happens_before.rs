@@ -51,6 +51,18 @@ struct Thread {
     fence: Clock,
 }
 
+impl Thread {
+    /// Where goes what a load with this order reads of others.
+    fn acquires(&mut self, order: Order) -> &mut Clock {
+        if order.acquires { &mut self.now } else { &mut self.read }
+    }
+
+    /// What a store with this order tells.
+    fn tells(&self, order: Order) -> &Clock {
+        if order.releases { &self.now } else { &self.fence }
+    }
+}
+
 pub struct HappensBefore<T> {
     threads: Vec<Thread>,
     /// By their keys: what to take them acquires.
@@ -203,20 +215,30 @@ impl<T: Copy> HappensBefore<T> {
         }
         let Access { address, writes, .. } = access;
         let (thread, size) = (usize::from(access.thread), access.size as usize);
-        let words = &mut self.words;
-        let of = &mut self.threads[thread];
-        if !writes || updates {
-            let into = if order.acquires { &mut of.now } else { &mut of.read };
-            words.acquired(address, size, into);
-        }
+        let (words, of) = (&mut self.words, &mut self.threads[thread]);
+        let (acquires, is_known) = (!writes || updates, words.is_known);
         // What it acquires is before the access itself.
-        let made = words.made(access, &of.now.before);
-        if writes {
-            let told = if order.releases { &of.now } else { &of.fence };
-            words.stores(address, size, updates, told);
-            if order.releases {
-                self.ticks(thread);
+        let made = if let Some((word, bytes)) = words.only(address, size) {
+            if acquires {
+                word.acquired(bytes, of.acquires(order));
             }
+            let made = word.made(access, bytes, &of.now.before, is_known);
+            if writes {
+                word.stores(bytes, updates, of.tells(order));
+            }
+            made
+        } else {
+            if acquires {
+                words.acquired(address, size, of.acquires(order));
+            }
+            let made = words.made(access, &of.now.before);
+            if writes {
+                words.stores(address, size, updates, of.tells(order));
+            }
+            made
+        };
+        if writes && order.releases {
+            self.ticks(thread);
         }
         made
     }

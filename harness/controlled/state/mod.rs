@@ -5,6 +5,7 @@
 //! - `happens_before`: which accesses C++ orders, and which two race
 //! - `races`: looks for data races, in the rounds that do
 //! - `weak_memory`: draws which store a load reads, in the rounds where it may be an older one
+//! - `orders`: memory orders of accesses, taken weaker than they are written, and noted
 //! - `globals_snapshot`: the target's variables, restored for each round
 //! - `memory`: whether two states of it are the same
 //! - `leaks`: blocks that a round lost
@@ -16,6 +17,7 @@ mod happens_before;
 pub mod heap;
 pub mod leaks;
 pub mod memory;
+pub mod orders;
 pub mod races;
 pub mod store_buffers;
 pub mod weak_memory;

@@ -19,7 +19,7 @@ use crate::controlled::core::access::{AccessEvent, Class, Listener, Made, Synchr
 use crate::controlled::core::shared::SHARED;
 use crate::controlled::core::{control, engine, layout};
 use crate::controlled::watch::fault_report::{self, HeapAct};
-use crate::controlled::watch::libraries;
+use crate::controlled::watch::{backtrace, libraries};
 
 struct State {
     /// Races are told.
@@ -192,7 +192,13 @@ fn note(event: AccessEvent, act: Act) {
             if !access.told.is_by_target() || !heap::is_by_target(address) {
                 return;
             }
-            (access, with_order(|order| order.frees(access)))
+            let raced = with_order(|order| order.frees(access));
+            // A destructor that it calls.
+            (
+                access,
+                raced
+                    .or_else(|raced| if backtrace::is_called_back() { Ok(()) } else { Err(raced) }),
+            )
         }
         Act::Fence => return with_order(|order| order.fence(thread, by)),
         Act::Allocate => return with_order(|order| order.forget(address, size)),

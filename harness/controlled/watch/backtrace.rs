@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::libraries;
+use crate::controlled::core::control;
 use crate::controlled::core::engine::{self, Alive, Wait};
 use crate::stacks::walk;
 
@@ -16,6 +17,22 @@ pub fn here() -> usize {
 pub fn uninstrumented_here() -> Option<&'static str> {
     let of_target = |at| libraries::is_target_code(at) || libraries::uninstrumented(at).is_some();
     libraries::uninstrumented(innermost(of_target))
+}
+
+/// Whether the adapter's code on the caller's stack was called by other code that it had called
+/// itself, as a destructor by the C++ library.
+pub fn is_called_back() -> bool {
+    let (mut has_entered, mut has_left, mut is_back) = (false, false, false);
+    let controls = control::set_controls(false);
+    walk(|at| {
+        let is_target = libraries::is_target_code(at);
+        is_back = is_target && has_left;
+        has_left |= has_entered && !is_target;
+        has_entered |= is_target;
+        !is_back
+    });
+    control::set_controls(controls);
+    is_back
 }
 
 fn innermost(wanted: fn(usize) -> bool) -> usize {

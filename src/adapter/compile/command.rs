@@ -28,12 +28,14 @@ pub(super) struct Unit<'a> {
 }
 
 /// `-fno-plt`, because hooks are called so often that jumps through a table cost time. No builtin
-/// copies, because the compiler would expand small ones without hooks.
-const HOOKED: [&str; 7] = [
+/// copies, because the compiler would expand small ones without hooks. No calls that are jumps: a
+/// hook would return past the function that it is called in, and so be taken for another line.
+const HOOKED: [&str; 8] = [
     "-O2",
     "-g",
     "-fsanitize=thread",
     "-fno-plt",
+    "-fno-optimize-sibling-calls",
     "-fno-builtin-memcpy",
     "-fno-builtin-memmove",
     "-fno-builtin-memset",

@@ -4,10 +4,12 @@
 //! - `finding`: Options of the commands that take one finding: show, explain, shrink, replay,
 //!   export.
 //! - `history`: Options of the commands that take a recorded history: check, convert.
+//! - `orders`: Options of `interlap orders`.
 //! - `triage`: Options of `interlap triage`, and the shared options for continuous integration.
 
 mod finding;
 mod history;
+mod orders;
 mod triage;
 
 use std::path::PathBuf;
@@ -16,6 +18,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 
+use crate::core::memory_order::Weakening;
 use crate::core::plan::{
     BULK_MAX, CALLS_MAX, Carrier, Clock, Engine, FreshThreads, Heap, MemoryModel, PlainPoints,
     Races, Shard,
@@ -28,6 +31,7 @@ use crate::trace::area::THREADS_MAX;
 
 pub use finding::{Explain, Export, Place, Replay, Show, Shrink, Stop, Trust};
 pub use history::{Check, Convert, Initial, Source};
+pub use orders::Orders;
 pub use triage::{Ci, Triage};
 
 use finding::{EXPLAIN_EXAMPLES, EXPORT_EXAMPLES, REPLAY_EXAMPLES, SHRINK_EXAMPLES};
@@ -54,6 +58,9 @@ pub enum Command {
     /// Fuzz a structure: a bundled target, or your own adapter's source
     #[command(after_help = FUZZ_EXAMPLES)]
     Fuzz(Box<Fuzz>),
+    /// Find out which memory orders a structure needs: take each weaker, and run the same rounds
+    #[command(after_help = orders::EXAMPLES)]
+    Orders(Box<Orders>),
     /// Join the findings and statistics of several runs of one target
     #[command(after_help = MERGE_EXAMPLES)]
     Merge(Merge),
@@ -320,6 +327,10 @@ pub struct Control {
     /// each
     #[arg(long, value_enum, value_name = "MODEL", default_value = "some")]
     pub memory_model: MemoryModel,
+    /// Make the atomic accesses of one kind and order at a line with a weaker order, as in
+    /// ring.hpp:12:store:release=relaxed (`interlap orders` tries each)
+    #[arg(long, value_name = "LINE:KIND:ORDER=WEAKER")]
+    pub weaken: Vec<Weakening>,
     /// Steps without a change of memory (or 100 times as many without a response) that count as a
     /// livelock
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(100..))]
@@ -368,7 +379,7 @@ pub struct Run {
 }
 
 /// Time without progress that counts as a hang, if the user does not say so.
-const HANG: Duration = Duration::from_secs(10);
+pub const HANG: Duration = Duration::from_secs(10);
 /// Under rr one thread runs at a time, and a spinning thread delays the others for seconds.
 const HANG_UNDER_RR: Duration = Duration::from_secs(30);
 

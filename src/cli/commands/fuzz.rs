@@ -60,7 +60,8 @@ fn find(
 ) -> Result<Outcome> {
     let (adapters, began) = (Adapters::open()?, SystemTime::now());
     covering::begin(&args.workload.model)?;
-    let (plan, stop) = (plan(args, &adapters)?, stop_flag()?);
+    let plan = planned(args, &adapters)?;
+    let stop = stop_flag()?;
     check_rr(&plan)?;
     let head = adapters.find(&args.target)?.head;
     let known = &known.clone().with_races(&head.races)?;
@@ -199,15 +200,26 @@ fn carry_out(args: &arguments::Fuzz, options: &Options) -> Result<(Summary, Unto
     Ok((summary?, progress.deferred()))
 }
 
-fn plan(args: &arguments::Fuzz, adapters: &Adapters) -> Result<Plan> {
-    let adapter = adapters.find(&args.target)?;
-    let workload = &args.workload;
+fn planned(args: &arguments::Fuzz, adapters: &Adapters) -> Result<Plan> {
+    let plan = plan(&args.target, &args.build, &args.workload, &args.control, adapters)?;
+    Ok(Plan { recorder: recorder(&args.recorder)?, ..plan })
+}
+
+/// The plan of these options.
+pub fn plan(
+    target: &str,
+    build: &arguments::Build,
+    workload: &arguments::Workload,
+    control: &arguments::Control,
+    adapters: &Adapters,
+) -> Result<Plan> {
+    let adapter = adapters.find(target)?;
     let plan = Plan {
         build: Build {
             adapter: adapter.plan_name(),
-            include_dirs: absolute(&args.build.include_dirs)?,
-            libraries: args.build.libraries.clone(),
-            flags: flags(&args.build.flags)?,
+            include_dirs: absolute(&build.include_dirs)?,
+            libraries: build.libraries.clone(),
+            flags: flags(&build.flags)?,
         },
         engine: Engine::Native,
         model: model(workload, &adapter.head)?,
@@ -223,17 +235,19 @@ fn plan(args: &arguments::Fuzz, adapters: &Adapters) -> Result<Plan> {
         disturb: !workload.no_disturb,
         memory_mib_max: workload.memory,
         control: Control {
-            policy: args.control.policy.clone(),
-            carrier: args.control.carrier,
-            heap: args.control.heap,
-            plain_points: args.control.plain_points,
-            memory_model: args.control.memory_model,
-            races: args.control.races,
-            steps_max: args.control.steps,
+            policy: control.policy.clone(),
+            carrier: control.carrier,
+            heap: control.heap,
+            plain_points: control.plain_points,
+            memory_model: control.memory_model,
+            races: control.races,
+            steps_max: control.steps,
             records: false,
             trail: false,
+            weaken: control.weaken.clone(),
+            notes_orders: false,
         },
-        recorder: recorder(&args.recorder)?,
+        recorder: Recorder::default(),
         scenarios: Vec::new(),
     };
     let engine = workload.engine.engine(&adapter.name, &adapter.head, &plan)?;

@@ -20,6 +20,8 @@
 //! - `list`: `interlap targets`, `new` and `doctor`: lists the bundled targets, writes a template
 //!   adapter, and reports what this machine can do.
 //! - `merge`: `interlap merge`: joins the findings and statistics of several runs of one target.
+//! - `orders`: `interlap orders`: takes each memory order of a target weaker by steps, and runs the
+//!   same rounds.
 //! - `overview`: `interlap show` of a run's directory, the page of a run, and the circumstances of
 //!   a run.
 //! - `page`: Writes the pages of commands to files.
@@ -53,6 +55,7 @@ mod follow;
 mod fuzz;
 mod list;
 mod merge;
+mod orders;
 mod overview;
 mod page;
 mod place;
@@ -104,6 +107,7 @@ pub fn run(command: &Command) -> ExitCode {
 pub fn carry_out(command: &Command, out: &mut Output) -> Result<Outcome> {
     match command {
         Command::Fuzz(args) => fuzz::run(args, out),
+        Command::Orders(args) => orders::run(args, out),
         Command::Merge(args) => merge::run(args, out),
         Command::Triage(args) => triage::run(args, out),
         Command::List(args) => stored::list(args, out),

@@ -92,7 +92,7 @@ fn found(page: &Path, stored: &Stored) -> Found {
 }
 
 /// The relative link from one file to another, so that both can be moved together.
-fn link(from: &Path, to: &Path) -> String {
+pub fn link(from: &Path, to: &Path) -> String {
     let absolute = |path: &Path| {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
         path.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>()

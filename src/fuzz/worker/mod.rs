@@ -20,9 +20,10 @@ use super::oversubscription::CallRates;
 use super::statistics::JobCounts;
 use super::{Options, Uncontrolled, Warning};
 use crate::adapter::compile::MISSING_DEFINITION;
-use crate::binary::names;
 use crate::binary::symbols::SourceLines;
+use crate::binary::{atomics, names};
 use crate::check::Limits;
+use crate::core::memory_order::OrderedAccess;
 use crate::core::plan::{Engine, Job, RacePlaces};
 use crate::finding::source_text;
 use crate::finding::trust::LocalOrigin;
@@ -103,6 +104,8 @@ pub(super) enum Message {
     Judged(JudgedRound),
     Seen(Box<Sighting>),
     Growth(Growth),
+    /// The atomic accesses that were made, if the plan asks for them.
+    Orders(Vec<OrderedAccess>),
     Warning(Warning),
     /// The job's end; the last message.
     Ended(Result<()>),
@@ -169,6 +172,7 @@ impl<'a> Worker<'a> {
 
     /// Does the job's rounds until there are no more or no more are wanted.
     pub fn run(&mut self) -> Result<()> {
+        let weakened = atomics::weakened(&self.options.library, &self.options.plan.control.weaken)?;
         let mut next = Some(self.rounds.first);
         while let Some(round) = next.filter(|round| self.rounds.includes(*round) && self.wanted) {
             let files = self.scratch.join(format!("target-{round}"));
@@ -182,6 +186,7 @@ impl<'a> Worker<'a> {
                 hang_milliseconds: self.options.hang_max.as_millis() as u64 / HANG_PART,
                 milliseconds_max: self.recordings.milliseconds_max(),
                 races_known: self.races.clone(),
+                weakened: weakened.clone(),
                 directory: files.clone(),
                 judges: self.options.plan.engine == Engine::Controlled
                     && !self.sends_rounds
@@ -253,12 +258,7 @@ impl<'a> Worker<'a> {
                         names::readable(&problem.what)
                     ),
                 },
-                Event::Bye(Bye { next_round, grown }) => {
-                    if let Some(growth) = grown {
-                        self.send(Message::Growth(growth));
-                    }
-                    return Ok(next_round);
-                }
+                Event::Bye(bye) => return Ok(self.take_leave(bye)),
                 Event::Stalled { round, seconds } => {
                     self.long_round = None;
                     self.send(Message::Warning(Warning::Stalled { round, seconds }));
@@ -271,6 +271,18 @@ impl<'a> Worker<'a> {
         self.warn_if_stuck(&mut harness)?;
         self.end_long_round(&mut harness)?;
         Ok(None)
+    }
+
+    /// A harness has ended as planned: passes on what it has noted. Returns the round to continue
+    /// with.
+    fn take_leave(&mut self, Bye { next_round, grown, orders }: Bye) -> Option<u64> {
+        if !orders.is_empty() {
+            self.send(Message::Orders(orders));
+        }
+        if let Some(growth) = grown {
+            self.send(Message::Growth(growth));
+        }
+        next_round
     }
 
     /// Takes finished rounds, and sets the one after them. Returns whether the harness is to go on.

@@ -336,6 +336,7 @@ mod tests {
             within: None,
             from: None,
             is_own: true,
+            is_glue: false,
         }
     }
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+use crate::binary::atomics;
 use crate::core::files;
 use crate::core::history::Unit;
 use crate::core::interner::Interner;
@@ -33,7 +34,7 @@ const HANG_MILLISECONDS: u64 = 2_500;
 pub fn write(stored: &Stored, library: &Path, harness: &Path) -> Result<()> {
     let directory = std::path::absolute(&stored.directory)
         .with_context(|| format!("cannot resolve {}", stored.directory.display()))?;
-    let job = job(stored, library, &directory);
+    let job = job(stored, library, &directory)?;
     let job_file = directory.join(JOB_FILE);
     save(&job_file, &serde_json::to_vec_pretty(&job)?)?;
     let script = script(stored, harness.to_path_buf(), job_file);
@@ -75,7 +76,7 @@ fn save(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// A job of that round alone, on threads of the operating system, which debuggers know.
-fn job(stored: &Stored, library: &Path, directory: &Path) -> Job {
+fn job(stored: &Stored, library: &Path, directory: &Path) -> Result<Job> {
     let finding = &stored.finding;
     let mut plan: Plan = finding.plan.clone();
     plan.control.carrier = Carrier::Thread;
@@ -83,7 +84,8 @@ fn job(stored: &Stored, library: &Path, directory: &Path) -> Job {
         finding.what,
         Failure::Fault { kind: FaultKind::Detected(DetectedKind::Hang), .. }
     );
-    Job {
+    let weakened = atomics::weakened(library, &plan.control.weaken)?;
+    Ok(Job {
         plan,
         library: library.to_path_buf(),
         round_first: finding.round,
@@ -92,9 +94,10 @@ fn job(stored: &Stored, library: &Path, directory: &Path) -> Job {
         hang_milliseconds: if hangs { HANG_MILLISECONDS } else { PATIENCE_MILLISECONDS },
         milliseconds_max: None,
         races_known: finding.races_known.clone(),
+        weakened,
         judges: false,
         directory: directory.join(FILES),
-    }
+    })
 }
 
 fn script(stored: &Stored, harness: PathBuf, job: PathBuf) -> Script {

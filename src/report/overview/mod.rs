@@ -5,15 +5,17 @@
 //! - `exercised`: Sections of a run's page about what it exercised: operations and answers, which
 //!   of them overlapped, arguments.
 //! - `html`: Makes tables and sections of HTML.
+//! - `orders`: The page of `interlap orders`: which memory orders a target's calls need.
 //! - `runs`: Sections of a run's page: findings, figures, growth, policies, and the circumstances
 //!   of each run.
 
 mod chart;
 mod exercised;
 mod html;
+pub mod orders;
 mod runs;
 
-use maud::{PreEscaped, html};
+use maud::{Markup, PreEscaped, html};
 
 use super::progress::summary_line;
 use super::warnings;
@@ -51,40 +53,82 @@ pub fn gaps(ledger: &Ledger) -> Vec<Gap> {
     exercised.map_or(Vec::new(), |(exercise, offer)| exercise::gaps(exercise, &offer))
 }
 
+/// What a page of this kind has.
+struct Page {
+    title: Markup,
+    /// A line below it.
+    about: String,
+    /// The class of the result.
+    kind: &'static str,
+    /// The result, and more about it.
+    heading: String,
+    sentences: Markup,
+    sections: Vec<Section>,
+    help: Markup,
+}
+
+impl Page {
+    fn render(&self) -> String {
+        page::fill(TEMPLATE, |name| match name {
+            "title" => self.title.clone(),
+            "about" => html! { (self.about) },
+            "kind" => html! { (self.kind) },
+            "heading" => html! { (self.heading) },
+            "sentences" => self.sentences.clone(),
+            "nav" => html! {
+                @for Section { id, title, .. } in &self.sections { a href={ "#" (id) } { (title) } }
+                a href="#help" { "How to read" }
+            },
+            "sections" => html! { @for section in &self.sections { (section) } },
+            "help" => self.help.clone(),
+            "glossary" => page::glossary(),
+            "style" => PreEscaped([page::BASE_STYLE, STYLE].concat()),
+            "script" => PreEscaped([page::DOM, page::THEME].concat()),
+            _ => unreachable!("the template has no {name}"),
+        })
+    }
+}
+
 /// The page.
 pub fn render(ledger: &Ledger, found: &[Found]) -> String {
-    let sections = sections(ledger, found);
     let about = format!("{}, {} {}", ledger.library, words::CHECKED_AGAINST, ledger.model);
     let (kind, heading) = heading(ledger, found);
-    page::fill(TEMPLATE, |name| match name {
-        "title" => html! {
+    Page {
+        title: html! {
             @match ledger.parts.len() { 0 | 1 => "A run of ", runs => { (runs) " runs of " } }
             (ledger.target)
         },
-        "about" => html! { (about.trim_start_matches(", ")) },
-        "kind" => html! { (kind) },
-        "heading" => html! { (heading) },
-        "sentences" => html! { p { (summary_line(&ledger.statistics)) "." } },
-        "nav" => html! {
-            @for Section { id, title, .. } in &sections { a href={ "#" (id) } { (title) } }
-            a href="#help" { "How to read" }
-        },
-        "sections" => html! { @for section in &sections { (section) } },
-        "glossary" => page::glossary(),
-        "sampling" => html! { (sampling()) },
-        "style" => PreEscaped([page::BASE_STYLE, STYLE].concat()),
-        "script" => PreEscaped([page::DOM, page::THEME].concat()),
-        _ => unreachable!("the template has no {name}"),
-    })
+        about: about.trim_start_matches(", ").to_string(),
+        kind,
+        heading,
+        sentences: html! { p { (summary_line(&ledger.statistics)) "." } },
+        sections: sections(ledger, found),
+        help: help(),
+    }
+    .render()
 }
 
-fn sampling() -> String {
-    format!(
-        "counted in the first {} rounds and in one of {SAMPLED_ONE_IN} after those, chosen by the \
-         round’s number alone, and of each in its first {} calls (of a long round, of each part)",
-        grouped(SAMPLED_FIRST),
-        grouped(ANALYSED_CALLS as u64),
-    )
+fn help() -> Markup {
+    html! {
+        p {
+            "Two calls " em { "overlap" } " if neither had returned before the other began: then a "
+            "mistake in the structure can show that no single thread would see. What never "
+            "overlapped was not tested at once, however many calls there were."
+        }
+        p {
+            "Answers are counted in all rounds; arguments and overlaps are counted in the first "
+            (grouped(SAMPLED_FIRST)) " rounds and in one of " (SAMPLED_ONE_IN) " after those, "
+            "chosen by the round’s number alone, and of each in its first "
+            (grouped(ANALYSED_CALLS as u64)) " calls (of a long round, of each part). The calls of "
+            "the drain, which empties the structure after each round, do not count, nor do the "
+            "first rounds, in which only one call happens at a time."
+        }
+        p {
+            "A curve that has become flat says that more of the same will hardly find more: change "
+            "the plan (the options under " q { "Never exercised" } ", other threads, keys or "
+            "weights). One that still rises says that a longer run may."
+        }
+    }
 }
 
 /// The result in a line, and its class.

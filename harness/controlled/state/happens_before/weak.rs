@@ -141,8 +141,7 @@ impl<T: Copy> HappensBefore<T> {
         let (store, is_newest) = (stores.store(at), stores.is_newest(at));
         let hides = stores.newest().filter(|_| !is_newest).map(|newest| newest.value);
         let found = Found { value: store.value, hides };
-        let into = if by.acquires { &mut of.now } else { &mut of.read };
-        into.join(&store.told);
+        of.acquires(by).join(&store.told);
         weak.note(location, at, (thread, &of.now.seen), by);
         found
     }
@@ -196,7 +195,7 @@ impl<T: Copy> HappensBefore<T> {
         let made = self.made(access);
         let weak = self.weak.as_mut().expect("the round is one with older stores");
         let of = &self.threads[thread];
-        let mut told = if by.releases { of.now.clone() } else { of.fence.clone() };
+        let mut told = of.tells(by).clone();
         if updates {
             told.join(&weak.locations.get(location).store(behind).told);
         }
