@@ -83,18 +83,6 @@ pub struct Unreached {
     pub of: Ordered,
 }
 
-/// How much a row's order is needed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Need {
-    /// Something is found with each weaker one.
-    AsWritten,
-    /// Nothing is found with these, and something with all that are weaker still.
-    AtMost(Vec<MemoryOrder>),
-    /// Not all trials were made.
-    Open,
-}
-
 impl Row {
     /// Whether `order` is as strong as the other, or stronger.
     fn is_at_least(&self, order: MemoryOrder, other: MemoryOrder) -> bool {
@@ -123,18 +111,17 @@ impl Row {
         weaker.into_iter().find(|to| self.trial(*to).is_none() && !self.is_noticed(*to))
     }
 
-    pub fn need(&self) -> Need {
-        if self.next().is_some() {
-            return Need::Open;
-        }
+    /// The weakest orders with which nothing was found; none: not all trials were made.
+    pub fn weakest(&self) -> Option<Vec<MemoryOrder>> {
         let is_last = |order: &MemoryOrder| {
             order.weaker(self.place.of).iter().all(|weaker| self.is_noticed(*weaker))
         };
-        let least: Vec<MemoryOrder> = self.silent().filter(is_last).collect();
-        match least[..] == [self.place.order] {
-            true => Need::AsWritten,
-            false => Need::AtMost(least),
-        }
+        self.next().is_none().then(|| self.silent().filter(is_last).collect())
+    }
+
+    /// Whether nothing was found with some weaker order.
+    pub fn is_stronger_than_needed(&self) -> bool {
+        self.weakest().is_some_and(|weakest| weakest != [self.place.order])
     }
 }
 
@@ -335,11 +322,7 @@ mod tests {
                         MemoryOrder::ALL.into_iter().filter(|to| row.is_at_least(written, *to));
                     let least = below.filter(|to| suffices(*to) && !weaker_of(*to).any(suffices));
                     let mut least: Vec<MemoryOrder> = least.collect();
-                    let mut found = match row.need() {
-                        Need::AsWritten => vec![written],
-                        Need::AtMost(least) => least,
-                        Need::Open => panic!("{of} {written} {set:b}: {row:?}"),
-                    };
+                    let mut found = row.weakest().expect("all were tried");
                     least.sort();
                     found.sort();
                     assert_eq!(found, least, "{of} {written} {set:b}: {row:?}");

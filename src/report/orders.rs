@@ -6,30 +6,43 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::words::counted;
-use crate::campaign::orders::{Blind, Need, Noticed, Orders, Row, Trial, Unreached};
+use crate::campaign::orders::{Blind, Noticed, Orders, Row, Trial, Unreached};
 use crate::core::columns;
 use crate::core::memory_order::{MemoryOrder, Ordered};
-use crate::core::plan::quoted;
+use crate::core::plan::{Plan, quoted};
 use crate::finding::Finding;
 
-/// What is told of `interlap orders --json`.
+/// What `interlap orders --json` prints.
 #[derive(Serialize)]
 pub struct Json<'a> {
-    #[serde(flatten)]
-    orders: &'a Orders,
+    plan: &'a Plan,
+    /// The rounds of each trial.
+    rounds: u64,
+    rows: Vec<JsonRow<'a>>,
     /// Weaker orders that were tried, and those with which something was found.
     tried: usize,
     noticed: usize,
+    /// Whether all were tried.
     complete: bool,
-    /// Of each row.
-    needs: Vec<Need>,
+    unreached: &'a [Unreached],
+    blind: &'a Blind,
+}
+
+#[derive(Serialize)]
+struct JsonRow<'a> {
+    #[serde(flatten)]
+    row: &'a Row,
+    /// The weakest orders with which nothing was found; null: not all were tried.
+    weakest: Option<Vec<MemoryOrder>>,
 }
 
 impl<'a> Json<'a> {
     pub fn new(orders: &'a Orders) -> Json<'a> {
+        let Orders { plan, rounds, rows, unreached, blind, .. } = orders;
         let (tried, noticed) = orders.score();
-        let needs = orders.rows.iter().map(Row::need).collect();
-        Json { orders, tried, noticed, complete: orders.is_complete(), needs }
+        let row = |row: &'a Row| JsonRow { row, weakest: row.weakest() };
+        let (rows, complete) = (rows.iter().map(row).collect(), orders.is_complete());
+        Json { plan, rounds: *rounds, rows, tried, noticed, complete, unreached, blind }
     }
 }
 
@@ -103,14 +116,11 @@ pub fn has_weaker(row: &Row) -> bool {
 /// Line, access, the order as written, and the weakest one with which nothing was found.
 pub fn cells(row: &Row) -> [String; 4] {
     let place = &row.place;
-    let weakest = match row.need() {
-        Need::AsWritten => place.order.to_string(),
-        Need::AtMost(orders) => {
-            let names = orders.into_iter().map(|order| name(order, place.of));
-            names.collect::<Vec<_>>().join(" or ")
-        }
-        Need::Open => "not all tried".to_string(),
+    let names = |orders: Vec<MemoryOrder>| {
+        let names = orders.into_iter().map(|order| name(order, place.of));
+        names.collect::<Vec<_>>().join(" or ")
     };
+    let weakest = row.weakest().map_or_else(|| "not all tried".to_string(), names);
     let line = format!("{}:{}", place.file, place.line);
     [line, access(place.of).to_string(), place.order.to_string(), weakest]
 }
@@ -145,8 +155,7 @@ pub fn finding(row: &Row, trial: &Trial, found: &Noticed) -> String {
 /// In a few sentences: how many weaker orders were noticed, and what that leaves open.
 pub fn sentences(orders: &Orders) -> Vec<String> {
     let mut all = vec![score(orders)];
-    let stronger = |row: &&Row| matches!(row.need(), Need::AtMost(_));
-    match orders.rows.iter().filter(stronger).count() {
+    match orders.rows.iter().filter(|row| row.is_stronger_than_needed()).count() {
         0 => {}
         count => all.push(format!(
             "{} written stronger than these rounds need: nothing needs it, no round comes to \

@@ -202,12 +202,12 @@ fn litmus_tests_of_cpp_show_what_it_allows() {
     }
 }
 
-/// Rings, locks, counts of references, hazard pointers: `litmus/structures.cpp`.
+/// Rings, locks, counts of references, hazard pointers: `targets/relaxed_structures.cpp`.
 #[test]
 fn structures_with_an_order_that_is_too_weak_are_found_and_no_others() {
     let tool = Tool::new();
     let fuzz = |model: &str, more: &str| {
-        let run = tool.fuzz(data("litmus/structures.cpp")).controlled().seed(1).jobs(1);
+        let run = tool.fuzz("relaxed_structures").controlled().seed(1).jobs(1);
         run.shrinking("0s").findings(30).with(format!("--memory-model {model} {more}"))
     };
     for model in ["c11", "tso"] {

@@ -2,38 +2,33 @@
 //! them weaker.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use interlap::report::words::NOTHING_FOUND;
 use serde_json::Value;
 
-use super::tool::{Tool, data, read};
+use super::tool::{Tool, read};
 
 /// Of each line that has these words: the access, the order as written, and the weakest ones with
 /// which nothing was found.
 fn rows(table: &Value, source: &str) -> BTreeMap<(String, String), (String, Vec<String>)> {
     let text = |value: &Value| value.as_str().expect("text").to_string();
     let lines: Vec<&str> = source.lines().collect();
-    let rows = table["rows"].as_array().expect("rows").iter();
-    let needs = table["needs"].as_array().expect("needs").iter();
-    let entry = |(row, need): (&Value, &Value)| {
+    let entry = |row: &Value| {
         let line = lines[row["line"].as_u64().expect("a line") as usize - 1].trim();
-        let written = text(&row["order"]);
-        let weakest = match &need["at-most"] {
-            Value::Array(least) => least.iter().map(text).collect(),
-            _ => vec![written.clone()],
-        };
-        ((line.to_string(), text(&row["of"])), (written, weakest))
+        let weakest = row["weakest"].as_array().expect("all were tried").iter().map(text);
+        ((line.to_string(), text(&row["of"])), (text(&row["order"]), weakest.collect()))
     };
-    rows.zip(needs).map(entry).collect()
+    table["rows"].as_array().expect("rows").iter().map(entry).collect()
 }
 
 /// Of structures with the orders that they need, each order that is needed.
 #[test]
 fn orders_that_are_needed_are_told_from_others() {
     let tool = Tool::new();
-    let path = data("litmus/structures.cpp");
-    let source = read(&path);
-    let run = tool.call("orders").arg(&path).with("--rounds 500 --races=off");
+    let targets = Path::new(env!("CARGO_MANIFEST_DIR")).join("targets");
+    let source = read(targets.join("relaxed_structures.cpp"));
+    let run = tool.call("orders relaxed_structures --rounds 500 --races=off");
     let table = run.json(0);
     let rows = rows(&table, &source);
     let weakest = |line: &str, of: &str| -> (String, Vec<String>) {

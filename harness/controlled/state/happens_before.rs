@@ -246,7 +246,7 @@ impl<T: Copy> HappensBefore<T> {
     /// A releasing store that is no access of the target's.
     pub fn stores_byte(&mut self, thread: usize, address: usize) {
         self.words.stores(address, 1, false, &self.threads[thread].now);
-        self.weak.iter_mut().for_each(|weak| weak.forget(address, 1));
+        self.weak.iter_mut().for_each(|weak| weak.forget(&self.words, address, 1));
         self.ticks(thread);
     }
 
@@ -264,14 +264,14 @@ impl<T: Copy> HappensBefore<T> {
     /// A plain write is about to change the bytes: what atomic accesses have stored there, nobody
     /// reads any more.
     pub fn overwrites(&mut self, address: usize, size: usize) {
-        self.weak.iter_mut().for_each(|weak| weak.forget(address, size));
+        self.weak.iter_mut().for_each(|weak| weak.forget(&self.words, address, size));
     }
 
     /// The bytes are others from now on: what was done to them has no meaning for these.
     pub fn forget(&mut self, address: usize, size: usize) {
         if !self.is_alone {
             self.words.forget(address, size);
-            self.weak.iter_mut().for_each(|weak| weak.forget(address, size));
+            self.weak.iter_mut().for_each(|weak| weak.forget(&self.words, address, size));
         }
     }
 

@@ -61,19 +61,20 @@ pub fn begin(seed: Option<u64>) {
     }
 }
 
-/// The draws of the thread's next access.
-fn next_draws(thread: usize) -> Random {
+/// The seed of the draws of the thread's next access.
+fn next_seed(thread: usize) -> u64 {
     let count = &DRAWS.accesses[thread];
     count.set(count.get() + 1);
-    Random::new(DRAWS.seed.get() ^ mix(count.get() << 8 | thread as u64))
+    DRAWS.seed.get() ^ mix(count.get() << 8 | thread as u64)
 }
 
 /// Which one of so many stores is read, of which the last is the newest.
-fn read_of(random: &mut Random, count: usize) -> usize {
+fn read_of(seed: u64, count: usize) -> usize {
     let others = count as u64 - 1;
     if others == 0 {
         return 0;
     }
+    let mut random = Random::new(seed);
     let is_newest = match DRAWS.taste.get() {
         Taste::Even => random.one_in(2),
         Taste::New => !random.one_in(8),
@@ -88,12 +89,13 @@ fn read_of(random: &mut Random, count: usize) -> usize {
 
 /// Which one of so many places a store takes, or which store a read-modify-write reads. The last
 /// one is the newest: whatever waits for a lock would else see it free for long.
-fn place_of(random: &mut Random, count: usize) -> usize {
-    match count as u64 - 1 {
-        0 => 0,
-        others if random.one_in(4) => random.below(others) as usize,
-        others => others as usize,
+fn place_of(seed: u64, count: usize) -> usize {
+    let others = count as u64 - 1;
+    if others == 0 {
+        return 0;
     }
+    let mut random = Random::new(seed);
+    if random.one_in(4) { random.below(others) as usize } else { others as usize }
 }
 
 /// An atomic access of the target, by the running thread.
@@ -148,8 +150,8 @@ extern "C" fn il_weak_load(address: usize, size: u32, order: i32, place: usize) 
     }
     let now = Now::new(address, size, Effect::Read, order, place);
     let (access, memory, by) = (now.access(), now.memory(), now.by);
-    let mut random = next_draws(now.event.thread);
-    let choose = &mut |count| read_of(&mut random, count);
+    let seed = next_seed(now.event.thread);
+    let choose = &mut |count| read_of(seed, count);
     let found = ask(&now, |order| order.loads(access, by, memory, choose));
     now.found(found)
 }
@@ -169,8 +171,8 @@ extern "C" fn il_weak_store(
     }
     let now = Now::new(address, size, Effect::Write, order, place);
     let (access, memory, by) = (now.access(), now.memory(), now.by);
-    let mut random = next_draws(now.event.thread);
-    let choose = &mut |count| place_of(&mut random, count);
+    let seed = next_seed(now.event.thread);
+    let choose = &mut |count| place_of(seed, count);
     let stored = ask(&now, |order| order.stores(access, by, (memory, value), choose));
     if stored == Stored::Newest {
         return 0;
@@ -187,8 +189,8 @@ extern "C" fn il_weak_read(address: usize, size: u32, order: i32, place: usize) 
     }
     let now = Now::new(address, size, Effect::Update, order, place);
     let (access, memory, by) = (now.access(), now.memory(), now.by);
-    let mut random = next_draws(now.event.thread);
-    let choose = &mut |count| place_of(&mut random, count);
+    let seed = next_seed(now.event.thread);
+    let choose = &mut |count| place_of(seed, count);
     let found = races::with_order(|order| order.begins_update(access, by, memory, choose));
     now.found(found)
 }
@@ -242,9 +244,9 @@ unsafe extern "C" fn il_weak_compare(
     }
     let now = Now::new(address, size, Effect::Update, order, place);
     let (access, memory) = (now.access(), now.memory());
-    let mut random = next_draws(now.event.thread);
-    let fails = orders & MAY_FAIL != 0 && random.one_in(16);
-    let choose = &mut |count| place_of(&mut random, count);
+    let seed = next_seed(now.event.thread);
+    let fails = orders & MAY_FAIL != 0 && Random::new(mix(seed)).one_in(16);
+    let choose = &mut |count| place_of(seed, count);
     let (by, values) = ((now.by, Order::of(failed)), (memory, *expected));
     let (found, is_made) = ask(&now, |order| {
         let (found, is_made, raced) = order.compares(access, by, values, fails, choose);

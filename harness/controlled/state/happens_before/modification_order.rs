@@ -3,21 +3,14 @@
 //! A store need not be the newest one when it is made: it may come before one that its thread has
 //! not seen.
 
-use rustc_hash::FxHashMap;
-
 use super::clock::{Clock, Times, get};
-
-/// Bytes of a word; atomic locations lie in one.
-pub const WORD: usize = 8;
+use super::words::{NONE, WORD, Words};
 
 /// Older stores are not read any more.
 const STORES_MAX: usize = 16;
 
 /// Between the places of neighbours, so that others find room there.
 const GAP: u64 = 1 << 32;
-
-/// The end of a list.
-const NONE: u32 = u32::MAX;
 
 pub struct Store {
     /// Grows in modification order.
@@ -112,19 +105,16 @@ impl Location {
     }
 }
 
-/// All locations of a round.
+/// All locations of a round. Each lies in a word, which knows the first one of its own.
 #[derive(Default)]
 pub struct Locations {
     /// Those of this round, and then those that are left over from earlier ones.
     locations: Vec<Location>,
     used: usize,
-    /// The first one in each word.
-    words: FxHashMap<usize, u32>,
 }
 
 impl Locations {
     pub fn clear(&mut self) {
-        self.words.clear();
         self.used = 0;
     }
 
@@ -136,8 +126,9 @@ impl Locations {
         self.locations[..self.used].iter_mut().for_each(Location::forget);
     }
 
-    fn in_word(&self, word: usize) -> impl Iterator<Item = usize> {
-        let mut at = self.words.get(&word).copied().unwrap_or(NONE);
+    /// Those of a word, from its first one.
+    fn from(&self, first: u32) -> impl Iterator<Item = usize> {
+        let mut at = first;
         std::iter::from_fn(move || {
             let found = (at != NONE).then_some(at as usize)?;
             at = self.locations[found].next;
@@ -146,7 +137,12 @@ impl Locations {
     }
 
     /// Those that overlap these bytes and are known.
-    pub fn overlapping(&self, address: usize, size: usize) -> Vec<usize> {
+    pub fn overlapping<T: Copy>(
+        &self,
+        words: &Words<T>,
+        address: usize,
+        size: usize,
+    ) -> Vec<usize> {
         let overlaps = |at: &usize| {
             let of = &self.locations[*at];
             let is_near = of.address < address + size && address < of.address + of.size;
@@ -155,25 +151,25 @@ impl Locations {
         if size / WORD > self.used {
             return (0..self.used).filter(overlaps).collect();
         }
-        let words = (address / WORD * WORD..address + size).step_by(WORD);
-        words.flat_map(|word| self.in_word(word)).filter(overlaps).collect()
+        let near = (address / WORD * WORD..address + size).step_by(WORD);
+        near.flat_map(|word| self.from(words.location(word))).filter(overlaps).collect()
     }
 
     /// The one of exactly these bytes, known or not.
-    pub fn of(&mut self, address: usize, size: usize) -> usize {
-        let word = address / WORD * WORD;
+    pub fn of<T: Copy>(&mut self, words: &mut Words<T>, address: usize, size: usize) -> usize {
+        let first = words.location_mut(address / WORD * WORD);
         let is_it = |at: &usize| {
             let of = &self.locations[*at];
             (of.address, of.size) == (address, size)
         };
-        let found = self.in_word(word).find(is_it);
-        found.unwrap_or_else(|| self.add(word, address, size))
+        let found = self.from(*first).find(is_it);
+        found.unwrap_or_else(|| self.add(first, address, size))
     }
 
     #[cold]
-    fn add(&mut self, word: usize, address: usize, size: usize) -> usize {
+    fn add(&mut self, first: &mut u32, address: usize, size: usize) -> usize {
         let at = self.used;
-        let next = self.words.insert(word, at as u32).unwrap_or(NONE);
+        let next = std::mem::replace(first, at as u32);
         match self.locations.get_mut(at) {
             Some(of) => {
                 of.forget();
@@ -189,8 +185,8 @@ impl Locations {
     }
 
     #[cfg(test)]
-    pub fn values(&mut self, address: usize) -> Vec<u64> {
-        let at = self.of(address, WORD);
+    pub fn values<T: Copy>(&mut self, words: &mut Words<T>, address: usize) -> Vec<u64> {
+        let at = self.of(words, address, WORD);
         self.locations[at].stores.iter().map(|store| store.value).collect()
     }
 

@@ -15,7 +15,8 @@
 use smallvec::SmallVec;
 
 use super::clock::{Clock, SEQ_CST, Times, get, join, seen_as, tick};
-use super::modification_order::{Locations, WORD};
+use super::modification_order::Locations;
+use super::words::{WORD, Words};
 use super::{Access, HappensBefore, Order};
 
 /// Picks one of so many, of which the last is what a sequentially consistent memory does.
@@ -56,8 +57,8 @@ impl Weak {
         self.ended.clear();
     }
 
-    pub fn forget(&mut self, address: usize, size: usize) {
-        for at in self.locations.overlapping(address, size) {
+    pub fn forget<T: Copy>(&mut self, words: &Words<T>, address: usize, size: usize) {
+        for at in self.locations.overlapping(words, address, size) {
             self.locations.get(at).forget();
         }
     }
@@ -98,11 +99,11 @@ impl<T: Copy> HappensBefore<T> {
     fn location(&mut self, address: usize, size: usize, memory: u64) -> usize {
         let mut was_unseen = false;
         let weak = self.weak.as_mut().expect("the round is one with older stores");
-        let at = weak.locations.of(address, size);
+        let at = weak.locations.of(&mut self.words, address, size);
         if weak.locations.get(at).newest().is_some_and(|newest| newest.value == memory) {
             return at;
         }
-        for other in weak.locations.overlapping(address, size) {
+        for other in weak.locations.overlapping(&self.words, address, size) {
             let of = weak.locations.get(other);
             if other == at {
                 // Code without hooks has stored: by whatever orders that.
@@ -304,7 +305,8 @@ impl<T: Copy> HappensBefore<T> {
     /// The values of a location in modification order.
     #[cfg(test)]
     fn modifications(&mut self, address: usize) -> Vec<u64> {
-        self.of_weak().locations.values(address)
+        let weak = self.weak.as_mut().expect("the round is one with older stores");
+        weak.locations.values(&mut self.words, address)
     }
 
     /// Loads read the last store from now on.

@@ -9,8 +9,8 @@ use smallvec::SmallVec;
 
 use super::clock::{Clock, Times, get};
 
-/// Bytes that are kept together.
-const WORD: usize = 8;
+/// Bytes that are kept together; an atomic location lies in them.
+pub const WORD: usize = 8;
 
 /// Lists of words, by their addresses: so many at first, and more where a round has many words.
 const LISTS: usize = 1 << 14;
@@ -18,7 +18,7 @@ const LISTS: usize = 1 << 14;
 const LENGTH_MAX: usize = 2;
 
 /// The end of a list.
-const NONE: u32 = u32::MAX;
+pub const NONE: u32 = u32::MAX;
 
 /// `told` is what is told of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +73,8 @@ pub struct Word<T> {
     reads: SmallVec<[Made<T>; 2]>,
     /// What a load of atomic locations in it acquires.
     atomics: SmallVec<[(u8, Clock); 1]>,
+    /// The first of its locations, where loads may read older stores.
+    location: u32,
 }
 
 pub struct Words<T> {
@@ -152,7 +154,7 @@ impl<T: Copy> Words<T> {
             Some(word) => word.begin(address, next),
             None => {
                 let (writes, reads, atomics) = Default::default();
-                self.words.push(Word { address, next, writes, reads, atomics });
+                self.words.push(Word { address, next, writes, reads, atomics, location: NONE });
             }
         }
         self.lists[list] = place as u32;
@@ -170,6 +172,15 @@ impl<T: Copy> Words<T> {
 
     fn get(&self, address: usize) -> Option<&Word<T>> {
         self.place(address).map(|at| &self.words[at])
+    }
+
+    /// The first location of the word at this address.
+    pub fn location(&self, address: usize) -> u32 {
+        self.get(address).map_or(NONE, |word| word.location)
+    }
+
+    pub fn location_mut(&mut self, address: usize) -> &mut u32 {
+        &mut self.at(address).location
     }
 
     /// A load of these bytes acquires what was told of them.
@@ -290,7 +301,7 @@ impl<T: Copy> Word<T> {
 
     /// Is another word of another round from now on.
     fn begin(&mut self, address: usize, next: u32) {
-        (self.address, self.next) = (address, next);
+        (self.address, self.next, self.location) = (address, next, NONE);
         self.writes.clear();
         self.reads.clear();
         self.atomics.clear();
