@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::words::counted;
-use crate::campaign::orders::{Blind, Noticed, Orders, Row, Trial, Unreached};
+use crate::campaign::orders::{Blind, Noticed, ORDERS_FILE, Orders, Row, Trial, Unreached};
 use crate::core::columns;
 use crate::core::memory_order::{MemoryOrder, Ordered};
 use crate::core::plan::{Plan, quoted};
@@ -45,6 +45,9 @@ impl<'a> Json<'a> {
         Json { plan, rounds: *rounds, rows, tried, noticed, complete, unreached, blind }
     }
 }
+
+/// Most accesses that are listed because no round made them.
+const UNREACHED_MAX: usize = 12;
 
 pub const HEADS: [&str; 5] = ["line", "access", "written", "weakest", "what a weaker one shows"];
 
@@ -170,8 +173,13 @@ pub fn sentences(orders: &Orders) -> Vec<String> {
     }
     if !orders.unreached.is_empty() {
         let place = |of: &Unreached| format!("{}:{} ({})", of.file, of.line, access(of.of));
-        let places: Vec<String> = orders.unreached.iter().map(place).collect();
-        all.push(format!("Never made in these rounds, so not tried: {}.", places.join(", ")));
+        let listed = orders.unreached.iter().take(UNREACHED_MAX).map(place);
+        let places = listed.collect::<Vec<String>>().join(", ");
+        let more = match orders.unreached.len().saturating_sub(UNREACHED_MAX) {
+            0 => String::new(),
+            count => format!(", and {count} more, which {ORDERS_FILE} has"),
+        };
+        all.push(format!("Never made in these rounds, so not tried: {places}{more}."));
     }
     all.extend(blind(&orders.blind));
     if !orders.is_complete() {
@@ -188,7 +196,10 @@ fn score(orders: &Orders) -> String {
     if orders.rows.iter().all(|row| !has_weaker(row)) {
         return "All orders are relaxed already.".to_string();
     }
-    let share = 100.0 * noticed as f64 / tried.max(1) as f64;
+    if tried == 0 {
+        return "No weaker order was tried yet.".to_string();
+    }
+    let share = 100.0 * noticed as f64 / tried as f64;
     format!(
         "{noticed} of {} that were tried were noticed ({share:.0} %), in up to {} rounds each.",
         counted(tried as u64, "weaker order"),

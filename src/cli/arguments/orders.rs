@@ -16,7 +16,7 @@ Examples:
                                                       one of them, as long as you like
 
 A table says of each order, as it is written, which weakest one shows nothing, and what a weaker one
-shows. Run again, the command goes on where it was stopped.";
+shows. The seed is 1 if none is given. Run again, the command goes on where it was stopped.";
 
 #[derive(Args, Debug)]
 pub struct Orders {
