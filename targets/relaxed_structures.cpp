@@ -3,9 +3,9 @@
 // interlap: -std=c++20
 // A method makes one structure, uses it from two or three threads, and aborts if it is wrong. All
 // data is atomic, so that nothing races.
-// Bug: with -DWRONG, one order of each is weaker. None of these shows with sc, three with tso, all
-// with c11: interlap fuzz relaxed_structures --cflag -DWRONG --findings 8
-// Which orders are needed: interlap orders relaxed_structures
+// With -DWRONG, one order of each is weaker. None of these shows with sc, three with tso, all with
+// c11. To see them: interlap fuzz relaxed_structures --cflag -DWRONG --findings 8
+// Which orders are needed says: interlap orders relaxed_structures
 //
 // Guarantee: no assertion fails.
 // Source: the papers that are named below.

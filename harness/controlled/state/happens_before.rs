@@ -215,30 +215,18 @@ impl<T: Copy> HappensBefore<T> {
         }
         let Access { address, writes, .. } = access;
         let (thread, size) = (usize::from(access.thread), access.size as usize);
-        let (words, of) = (&mut self.words, &mut self.threads[thread]);
-        let (acquires, is_known) = (!writes || updates, words.is_known);
+        let words = &mut self.words;
+        let of = &mut self.threads[thread];
+        if !writes || updates {
+            words.acquired(address, size, of.acquires(order));
+        }
         // What it acquires is before the access itself.
-        let made = if let Some((word, bytes)) = words.only(address, size) {
-            if acquires {
-                word.acquired(bytes, of.acquires(order));
+        let made = words.made(access, &of.now.before);
+        if writes {
+            words.stores(address, size, updates, of.tells(order));
+            if order.releases {
+                self.ticks(thread);
             }
-            let made = word.made(access, bytes, &of.now.before, is_known);
-            if writes {
-                word.stores(bytes, updates, of.tells(order));
-            }
-            made
-        } else {
-            if acquires {
-                words.acquired(address, size, of.acquires(order));
-            }
-            let made = words.made(access, &of.now.before);
-            if writes {
-                words.stores(address, size, updates, of.tells(order));
-            }
-            made
-        };
-        if writes && order.releases {
-            self.ticks(thread);
         }
         made
     }

@@ -64,13 +64,12 @@ struct Made<T> {
     bytes: u8,
 }
 
-pub struct Word<T> {
+struct Word<T> {
     address: usize,
     /// The next one in its list.
     next: u32,
-    /// The last accesses that later ones can race with: those that write, and those that read.
-    writes: SmallVec<[Made<T>; 1]>,
-    reads: SmallVec<[Made<T>; 2]>,
+    /// The last ones of each kind that later ones can race with.
+    made: SmallVec<[Made<T>; 2]>,
     /// What a load of atomic locations in it acquires.
     atomics: SmallVec<[(u8, Clock); 1]>,
     /// The first of its locations, where loads may read older stores.
@@ -83,7 +82,7 @@ pub struct Words<T> {
     /// Those of this round, and then those that are left over from earlier ones.
     words: Vec<Word<T>>,
     used: usize,
-    pub is_known: IsKnown<T>,
+    is_known: IsKnown<T>,
 }
 
 /// The words in which some bytes lie, and which bytes of each.
@@ -114,7 +113,7 @@ impl<T: Copy> Words<T> {
     #[inline]
     fn list_of(&self, word: usize) -> usize {
         let number = word / WORD;
-        // A power of two.
+        // Their number is a power of two.
         (number ^ (number / LISTS)) & (self.lists.len() - 1)
     }
 
@@ -153,8 +152,8 @@ impl<T: Copy> Words<T> {
         match self.words.get_mut(place) {
             Some(word) => word.begin(address, next),
             None => {
-                let (writes, reads, atomics) = Default::default();
-                self.words.push(Word { address, next, writes, reads, atomics, location: NONE });
+                let (made, atomics) = (SmallVec::new(), SmallVec::new());
+                self.words.push(Word { address, next, made, atomics, location: NONE });
             }
         }
         self.lists[list] = place as u32;
@@ -187,18 +186,10 @@ impl<T: Copy> Words<T> {
     #[inline]
     pub fn acquired(&self, address: usize, size: usize, into: &mut Clock) {
         for (word, bytes) in parts(address, size) {
-            if let Some(word) = self.get(word) {
-                word.acquired(bytes, into);
-            }
+            let atomics = self.get(word).map_or(&[][..], |word| &word.atomics);
+            let overlapping = atomics.iter().filter(|(of, _)| of & bytes != 0);
+            overlapping.for_each(|(_, clock)| into.join(clock));
         }
-    }
-
-    /// The word in which all these bytes lie, and which they are; none: in several.
-    #[inline]
-    pub fn only(&mut self, address: usize, size: usize) -> Option<(&mut Word<T>, u8)> {
-        let offset = address % WORD;
-        let is_one = (1..=WORD - offset).contains(&size);
-        is_one.then(|| (self.at(address - offset), u8::MAX >> (WORD - size) << offset))
     }
 
     /// A store to an atomic location tells this. One that updates goes on with what was told.
@@ -216,9 +207,10 @@ impl<T: Copy> Words<T> {
     #[inline]
     pub fn made(&mut self, access: Access<T>, now: &Times) -> Result<(), Access<T>> {
         let is_known = self.is_known;
-        let size = access.size as usize;
-        if let Some((word, bytes)) = self.only(access.address, size) {
-            return word.made(access, bytes, now, is_known);
+        let (offset, size) = (access.address % WORD, access.size as usize);
+        if (1..=WORD - offset).contains(&size) {
+            let bytes = u8::MAX >> (WORD - size) << offset;
+            return self.at(access.address - offset).made(access, bytes, now, is_known);
         }
         let mut found = Ok(());
         for (word, bytes) in parts(access.address, size) {
@@ -259,10 +251,10 @@ impl<T: Copy> Words<T> {
         let size = access.size as usize;
         let found = if size / WORD <= self.used {
             let near = parts(access.address, size);
-            near.filter_map(|(word, _)| self.get(word)).flat_map(Word::all).find(races)
+            near.filter_map(|(word, _)| self.get(word)).flat_map(|of| &of.made).find(races)
         } else {
             // In the order of addresses, as above.
-            let all = self.words[..self.used].iter().flat_map(Word::all);
+            let all = self.words[..self.used].iter().flat_map(|word| &word.made);
             all.filter(races).min_by_key(|made| (made.access.address, made.access.thread))
         };
         found.map_or(Ok(()), |made| Err(made.access))
@@ -275,15 +267,10 @@ impl<T: Copy> Made<T> {
         self.at <= get(now, self.access.thread.into())
     }
 
+    /// Whether all that conflicts with the access to these bytes conflicts with this one.
     #[inline]
-    fn is_of(&self, other: &Made<T>) -> bool {
-        self.access.thread == other.access.thread
-    }
-
-    /// Whether all that conflicts with the other conflicts with this one.
-    #[inline]
-    fn has_all_of(&self, other: &Made<T>) -> bool {
-        other.bytes & !self.bytes == 0 && self.access.covers(&other.access)
+    fn has_all_of(&self, access: &Access<T>, bytes: u8) -> bool {
+        bytes & !self.bytes == 0 && self.access.covers(access)
     }
 
     #[inline]
@@ -293,31 +280,19 @@ impl<T: Copy> Made<T> {
 }
 
 impl<T: Copy> Word<T> {
-    #[inline]
-    pub fn acquired(&self, bytes: u8, into: &mut Clock) {
-        let overlapping = self.atomics.iter().filter(|(of, _)| of & bytes != 0);
-        overlapping.for_each(|(_, clock)| into.join(clock));
-    }
-
     /// Is another word of another round from now on.
     fn begin(&mut self, address: usize, next: u32) {
         (self.address, self.next, self.location) = (address, next, NONE);
-        self.writes.clear();
-        self.reads.clear();
+        self.made.clear();
         self.atomics.clear();
     }
 
-    fn all(&self) -> impl Iterator<Item = &Made<T>> {
-        self.writes.iter().chain(&self.reads)
-    }
-
     fn forget(&mut self, bytes: u8) {
-        self.writes.retain(|made| made.bytes & bytes == 0);
-        self.reads.retain(|made| made.bytes & bytes == 0);
+        self.made.retain(|made| made.bytes & bytes == 0);
         self.atomics.retain(|(of, _)| *of & bytes == 0);
     }
 
-    pub fn made(
+    fn made(
         &mut self,
         access: Access<T>,
         bytes: u8,
@@ -328,38 +303,34 @@ impl<T: Copy> Word<T> {
             // Whatever was told by stores that it overwrites is no longer there.
             self.atomics.retain(|(of, _)| *of & bytes == 0);
         }
-        let new = Made { access, at: get(now, access.thread.into()), bytes };
-        // Whoever races with this one races with that one: nobody has learnt of it since.
-        let is_repeated =
-            |made: &Made<T>| made.is_of(&new) && made.at == new.at && made.has_all_of(&new);
-        let races = |made: &&Made<T>| made.bytes & bytes != 0 && made.races(&access, now, is_known);
-        // Whoever races with what is left out races with this one, too.
-        let is_left_out =
-            |made: &Made<T>| new.has_all_of(made) && (made.is_of(&new) || made.is_before(now));
-        if self.writes.iter().any(is_repeated)
-            || !access.writes && self.reads.iter().any(is_repeated)
-        {
-            return Ok(());
-        }
-        let mut found = self.writes.iter().find(races);
-        if !access.writes {
-            let raced = found.map_or(Ok(()), |made| Err(made.access));
-            match self.reads.iter_mut().find(|made| made.is_of(&new) && new.has_all_of(made)) {
-                Some(own) => *own = new,
-                None => self.reads.push(new),
+        let at = get(now, access.thread.into());
+        let (mut found, mut place) = (Ok(()), 0);
+        while let Some(earlier) = self.made.get(place) {
+            let is_own = earlier.access.thread == access.thread;
+            let stays = if earlier.bytes & bytes == 0 {
+                true
+            } else if is_own && earlier.at == at && earlier.has_all_of(&access, bytes) {
+                // Whoever races with this one races with that one: nobody has learnt of it since.
+                return found;
+            } else if earlier.races(&access, now, is_known) {
+                found = found.and(Err(earlier.access));
+                true
+            } else {
+                // Whoever races with what is left out races with this one, too.
+                let is_covered = earlier.bytes & !bytes == 0 && access.covers(&earlier.access);
+                !(is_covered && (is_own || earlier.is_before(now)))
+            };
+            if stays {
+                place += 1;
+            } else {
+                self.made.swap_remove(place);
             }
-            return raced;
         }
-        found = found.or_else(|| self.reads.iter().find(races));
-        let raced = found.map_or(Ok(()), |made| Err(made.access));
-        self.reads.retain(|made| !is_left_out(made));
-        self.writes.retain(|made| !is_left_out(made));
-        self.writes.push(new);
-        raced
+        self.made.push(Made { access, bytes, at });
+        found
     }
 
-    #[inline]
-    pub fn stores(&mut self, bytes: u8, updates: bool, told: &Clock) {
+    fn stores(&mut self, bytes: u8, updates: bool, told: &Clock) {
         let atomics = &mut self.atomics;
         if !updates {
             atomics.retain(|(of, _)| *of & !bytes != 0);
