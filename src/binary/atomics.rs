@@ -11,7 +11,7 @@ use iced_x86::{Code, Decoder, DecoderOptions, Instruction, OpKind, Register};
 use object::{Architecture, Object, ObjectSection, ObjectSymbol, ObjectSymbolTable};
 use object::{RelocationTarget, SectionKind};
 
-use super::symbols::SourceLines;
+use super::symbols::{Source, SourceLines};
 use crate::core::memory_order::{Ordered, OrderedAccess, WeakenedAccess, Weakening};
 
 /// The line of an access: its source without folders, and its number.
@@ -30,7 +30,7 @@ impl Atomics {
         let calls = calls(library)?;
         let mut lines = SourceLines::for_library(library);
         let addresses: Vec<u64> = calls.keys().copied().collect();
-        let line = |source: &super::symbols::Source| {
+        let line = |source: &Source| {
             let name = source.file.file_name().unwrap_or_default();
             (name.to_string_lossy().into_owned(), source.line)
         };

@@ -1,7 +1,7 @@
 //! The memory orders of the target's atomic accesses: takes some weaker than they are written, and
 //! notes which accesses were made, where the job asks for either.
 
-use std::cell::{RefCell, UnsafeCell};
+use std::cell::UnsafeCell;
 use std::sync::OnceLock;
 
 use interlap::core::memory_order::{MemoryOrder, Ordered, OrderedAccess};
@@ -12,7 +12,7 @@ use crate::controlled::core::control;
 use crate::controlled::core::shared::SHARED;
 use crate::controlled::watch::{coverage, libraries};
 
-struct Noted(UnsafeCell<Option<RefCell<FxHashSet<OrderedAccess>>>>);
+struct Noted(UnsafeCell<Option<FxHashSet<OrderedAccess>>>);
 
 // SAFETY: used by the thread that runs under control alone, as the engine.
 unsafe impl Sync for Noted {}
@@ -32,7 +32,7 @@ pub fn begin(job: &Job) {
     WEAKENED.set(weakened.collect()).expect("a process has one job");
     let notes = job.plan.control.notes_orders;
     // SAFETY: no thread of the target runs now.
-    unsafe { *NOTED.0.get() = notes.then(RefCell::default) };
+    unsafe { *NOTED.0.get() = notes.then(FxHashSet::default) };
     SHARED.orders.set(notes || !job.weakened.is_empty());
 }
 
@@ -40,8 +40,7 @@ pub fn begin(job: &Job) {
 pub fn noted() -> Vec<OrderedAccess> {
     // SAFETY: see Noted.
     let noted = unsafe { &*NOTED.0.get() };
-    let mut all: Vec<OrderedAccess> =
-        noted.iter().flat_map(|noted| noted.borrow().iter().copied().collect::<Vec<_>>()).collect();
+    let mut all: Vec<OrderedAccess> = noted.iter().flatten().copied().collect();
     all.sort_unstable();
     all
 }
@@ -57,9 +56,9 @@ extern "C" fn il_order(of: u32, written: i32, place: usize) -> i32 {
     }
     let access = OrderedAccess { address: coverage::address_in_file(place - 1), of, order };
     // SAFETY: see Noted.
-    if let Some(noted) = unsafe { &*NOTED.0.get() } {
+    if let Some(noted) = unsafe { &mut *NOTED.0.get() } {
         let controls = control::set_controls(false);
-        noted.borrow_mut().insert(access);
+        noted.insert(access);
         control::set_controls(controls);
     }
     let weakened = WEAKENED.get().and_then(|all| all.get(&(access.address, of)));
