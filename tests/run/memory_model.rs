@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use interlap::finding::interleaving::Action;
 use interlap::report::words::{CONFIRMED, NOTHING_FOUND, SHRUNK_TO};
 
+use super::orders::RING;
 use super::tool::{Answer, Call, Tool, data, read};
 
 /// An adapter of `tests/data/controlled` under this memory model.
@@ -238,31 +239,9 @@ fn structures_with_an_order_that_is_too_weak_are_found_and_no_others() {
 #[test]
 fn a_read_of_an_older_store_is_explained() {
     let tool = Tool::new();
-    let text = "
-        #include <atomic>
-        #include <interlap.hpp>
-        struct Ring {
-            static constexpr auto model = \"fifo\";
-            static constexpr bool one_producer = true, one_consumer = true;
-            std::atomic<int64_t> slots[4] = {};
-            std::atomic<unsigned> tail{0}, head{0};
-            bool enqueue(int64_t value) {
-                unsigned at = tail.load(std::memory_order_relaxed);
-                if (at - head.load(std::memory_order_acquire) == 4) return false;
-                slots[at % 4].store(value, std::memory_order_relaxed);
-                tail.store(at + 1, std::memory_order_relaxed); // BUG: not a release
-                return true;
-            }
-            bool dequeue(int64_t &value) {
-                unsigned at = head.load(std::memory_order_relaxed);
-                if (at == tail.load(std::memory_order_acquire)) return false;
-                value = slots[at % 4].load(std::memory_order_relaxed);
-                head.store(at + 1, std::memory_order_release);
-                return true;
-            }
-        };
-        INTERLAP_TARGET(Ring)
-    ";
+    let with =
+        |order: &str| RING.replace("(at + 1)", &format!("(at + 1, std::memory_order_{order})"));
+    let (text, right) = (&with("relaxed"), &with("release"));
     let fuzz = |text: &str, model: &str| {
         let run = tool.fuzz_text("ring.cpp", text).controlled().findings(1).rounds(20_000);
         run.with(format!("--memory-model {model}"))
@@ -270,9 +249,7 @@ fn a_read_of_an_older_store_is_explained() {
     for model in ["sc", "tso"] {
         fuzz(text, model).expect(0, &[NOTHING_FOUND]);
     }
-    let right =
-        text.replace("at + 1, std::memory_order_relaxed", "at + 1, std::memory_order_release");
-    fuzz(&right, "c11").expect(0, &[NOTHING_FOUND]);
+    fuzz(right, "c11").expect(0, &[NOTHING_FOUND]);
     let seen = [
         "slots[0] is 0 for it, an old value: it does not see the store of 1",
         "by thread 0 at ring.cpp:12 yet",
