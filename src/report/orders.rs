@@ -51,6 +51,12 @@ const UNREACHED_MAX: usize = 12;
 
 pub const HEADS: [&str; 5] = ["line", "access", "written", "weakest", "what a weaker one shows"];
 
+/// The command line that makes the table.
+pub fn command(plan: &Plan, rounds: u64) -> String {
+    let line = plan.to_string().replacen("interlap fuzz", "interlap orders", 1);
+    format!("{line} --rounds {rounds}")
+}
+
 /// The table, what it comes to, and where it lies.
 pub fn text(orders: &Orders, directory: &Path) -> String {
     let rows = orders.rows.iter().filter(|row| has_weaker(row));

@@ -107,6 +107,7 @@ fn a_table_goes_on_where_it_was_stopped() {
     let first = table.out.lines().find_map(|line| line.trim().strip_prefix("interlap explain "));
     let first = first.expect("the first finding");
     assert!(page.contains(&format!("{first}/page.html")), "{first}");
+    assert!(page.contains("interlap orders"), "the command");
 
     let file = "orders/ring/orders.json";
     let whole: Value = serde_json::from_str(&tool.read(file)).expect("JSON");

@@ -16,7 +16,7 @@ use crate::campaign::orders::{self, Blind, Noticed, Orders, Trial};
 use crate::cli::arguments;
 use crate::core::memory_order::Weakening;
 use crate::core::outcome::Outcome;
-use crate::core::plan::{Engine, MemoryModel, Plan, WARM_UP_ROUNDS};
+use crate::core::plan::{Engine, MemoryModel, WARM_UP_ROUNDS};
 use crate::core::time_limit::TimeLimit;
 use crate::finding::known::KnownIssues;
 use crate::finding::signature::Signature;
@@ -43,7 +43,7 @@ pub fn run(args: &arguments::Orders, out: &mut Output) -> Result<Outcome> {
     let options = options(args, &adapters, stop)?;
     runs::check_directory(&options.directory)?;
     if !args.format.json {
-        note!("{}", command(args, &options.plan));
+        note!("{}", report::command(&options.plan, args.rounds));
     }
     let (plan, library) = (&options.plan, &options.library);
     let stored = Orders::load(&options.directory, plan, library, args.rounds);
@@ -70,12 +70,6 @@ pub fn run(args: &arguments::Orders, out: &mut Output) -> Result<Outcome> {
         }
     }
     Ok(if done.is_complete() { Outcome::NothingFound } else { Outcome::NotDecided })
-}
-
-/// The command line of a plan.
-fn command(args: &arguments::Orders, plan: &Plan) -> String {
-    let line = plan.to_string();
-    format!("{} --rounds {}", line.replacen("interlap fuzz", "interlap orders", 1), args.rounds)
 }
 
 /// The options of a run with the orders as they are written.

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::Page;
 use super::html::{Cell, Section, table};
 use crate::campaign::orders::{Orders, Row};
-use crate::report::orders::{HEADS, cells, finding, has_weaker, noticed, sentences};
+use crate::report::orders::{HEADS, cells, command, finding, has_weaker, noticed, sentences};
 
 /// The page. `link` is where the page of a finding is.
 pub fn render(orders: &Orders, link: impl Fn(&str) -> String) -> String {
@@ -27,7 +27,7 @@ pub fn render(orders: &Orders, link: impl Fn(&str) -> String) -> String {
     let mut words = sentences(orders).into_iter();
     Page {
         title: html! { "Memory orders of " (orders.plan.target_name()) },
-        about: orders.plan.to_string(),
+        about: command(&orders.plan, orders.rounds),
         kind: if orders.is_complete() { "consistent" } else { "inconclusive" },
         heading: words.next().unwrap_or_default(),
         sentences: html! { @for sentence in words { p { (sentence) } } },
