@@ -192,13 +192,7 @@ fn note(event: AccessEvent, act: Act) {
             if !access.told.is_by_target() || !heap::is_by_target(address) {
                 return;
             }
-            let raced = with_order(|order| order.frees(access));
-            // A destructor that it calls.
-            (
-                access,
-                raced
-                    .or_else(|raced| if backtrace::is_called_back() { Ok(()) } else { Err(raced) }),
-            )
+            (access, with_order(|order| order.frees(access)))
         }
         Act::Fence => return with_order(|order| order.fence(thread, by)),
         Act::Allocate => return with_order(|order| order.forget(address, size)),
@@ -232,6 +226,11 @@ pub type Raced = Result<(), Access<HeapAct>>;
 /// Tells of a race. What C++ says of a program ends with the first one: after one that is known, or
 /// that nobody wants to be told of, loads read the last stores again.
 pub fn report(raced: Raced, now: Access<HeapAct>) {
+    let counts = STATE.is_wanted.get() || SHARED.weak.get();
+    if raced.is_err() && counts && !now.is_atomic() && backtrace::is_called_back() {
+        // Whoever called it, as the last owner of an object, may have ordered it unseen.
+        return;
+    }
     match raced {
         Err(first) if STATE.is_wanted.get() => {
             fault_report::data_race([first, now].map(|access| (access.told, deed(access))));

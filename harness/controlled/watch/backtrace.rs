@@ -19,15 +19,15 @@ pub fn uninstrumented_here() -> Option<&'static str> {
     libraries::uninstrumented(innermost(of_target))
 }
 
-/// Whether the adapter's code on the caller's stack was called by other code that it had called
-/// itself, as a destructor by the C++ library.
+/// Whether code without hooks has called the adapter's code on the caller's stack, in a call of the
+/// adapter's: as the C++ library a destructor. What an interposed function calls is not meant.
 pub fn is_called_back() -> bool {
     let (mut has_entered, mut has_left, mut is_back) = (false, false, false);
     let controls = control::set_controls(false);
     walk(|at| {
         let is_target = libraries::is_target_code(at);
         is_back = is_target && has_left;
-        has_left |= has_entered && !is_target;
+        has_left = (has_left || has_entered && !is_target) && !libraries::is_harness_code(at);
         has_entered |= is_target;
         !is_back
     });

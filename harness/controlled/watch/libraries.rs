@@ -65,6 +65,16 @@ pub fn is_target_code(address: usize) -> bool {
     (TARGET_CODE[0].load(Relaxed)..TARGET_CODE[1].load(Relaxed)).contains(&address)
 }
 
+/// Whether the address lies in this program's own code.
+pub fn is_harness_code(address: usize) -> bool {
+    unsafe extern "C" {
+        static __executable_start: u8;
+        static etext: u8;
+    }
+    // The linker defines them; nothing is read there.
+    (&raw const __executable_start as usize..&raw const etext as usize).contains(&address)
+}
+
 /// Whether the address lies in the adapter's library.
 pub fn is_of_target(address: usize) -> bool {
     (TARGET_CODE[0].load(Relaxed)..target_last()).contains(&address)

@@ -83,7 +83,9 @@ fn options(
     plan.seed = workload.seed.unwrap_or(SEED);
     plan.control.memory_model = match control.memory_model {
         MemoryModel::Some | MemoryModel::C11 => MemoryModel::C11,
-        _ => bail!("--memory-model: orders matter with c11 alone, which `interlap orders` takes"),
+        _ => {
+            bail!("--memory-model: leave it out; `interlap orders` takes c11, where orders matter")
+        }
     };
     if !control.weaken.is_empty() {
         bail!("--weaken: `interlap orders` weakens each by itself; use it with `interlap fuzz`");
@@ -92,7 +94,7 @@ fn options(
     plan.engine = match EngineChoice::Controlled.engine(&adapter.name, &adapter.head, &plan)? {
         engine if workload.engine == EngineChoice::Auto => engine,
         engine if workload.engine == EngineChoice::Controlled => engine,
-        _ => bail!("--engine: orders can be weakened with the controlled engine alone"),
+        _ => bail!("--engine: leave it out; the controlled engine alone can weaken orders"),
     };
     let known =
         args.known.as_deref().map_or_else(|| Ok(KnownIssues::default()), KnownIssues::load)?;

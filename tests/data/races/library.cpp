@@ -11,13 +11,16 @@
 #include <thread>
 #include <unistd.h>
 
+// The library calls the destructors, once it has dropped the last reference.
 struct Error {
-    int value = 1;
+    volatile int value = 1;
+    ~Error() { value = 0; }
 };
 
 struct Facet : std::locale::facet {
     static inline std::locale::id id;
-    int value = 1;
+    volatile int value = 1;
+    ~Facet() { value = 0; }
 };
 
 static void expect(bool is) {

@@ -37,7 +37,7 @@ impl<T> Access<T> {
     }
 
     #[inline]
-    fn is_atomic(&self) -> bool {
+    pub fn is_atomic(&self) -> bool {
         self.kind == AccessKind::Atomic
     }
 
