@@ -8,6 +8,8 @@
 //! - `calls`: Writes the calls of a history and their answers in words and in C.
 //! - `issue`: Writes a bug report for the library's authors, as Markdown to be pasted into an
 //!   issue.
+//! - `older`: Finds the accesses of a trail that do not meet the newest store of their location, in
+//!   rounds with the memory of C++.
 //! - `program`: Writes the reproducer: a program in C that calls the structure as the finding did.
 //! - `readme`: Writes the README of an export, for people who know neither interlap nor the
 //!   library.
@@ -21,6 +23,7 @@
 
 mod calls;
 mod issue;
+mod older;
 mod program;
 mod readme;
 pub mod search;

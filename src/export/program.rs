@@ -158,14 +158,35 @@ impl Program<'_> {
         for Turn { thread, call, size, count, .. } in &schedule.held {
             text += &format!("    {{{thread}, {call}, {size}, {count}}},\n");
         }
+        text += "    {-1, 0, 0, 0},\n};\n";
+        text += &self.older(&schedule.older);
         text + &format!(
-            "    {{-1, 0, 0, 0}},\n}};\nstatic const int turn_count = {}, held_count = {};\n\
+            "static const int turn_count = {}, held_count = {}, older_count = {};\n\
              static const int reuses_memory = {}; // whether malloc hands freed memory out again\n\
              static const char *const wrong_use = \"{}\"; // of memory, that was found\n\n",
             schedule.turns.len(),
             schedule.held.len(),
+            schedule.older.len(),
             u8::from(schedule.reuses_memory),
             wrong_use(&self.stored.finding.what),
+        )
+    }
+
+    /// The accesses that do not meet the newest store, as code.
+    fn older(&self, accesses: &[(Turn, u32)]) -> String {
+        let row = |(turn, newer): &(Turn, u32)| {
+            let Turn { thread, call, point, size, count, step } = *turn;
+            let row = format!("{{{thread}, {call}, {}, {size}, {count}, {newer}}},", point.name());
+            let place = step.and_then(|step| self.place(thread, step));
+            [row, place.map_or_else(String::new, |place| format!("// {place}"))]
+        };
+        let rows: Vec<[String; 2]> = accesses.iter().map(row).collect();
+        let table = columns::table(&rows, 0..0, "    ");
+        format!(
+            "// Accesses that do not meet the newest store: {{thread, call, what, size, which one, \
+             so many\n// stores are newer}}. 0: a compare-exchange fails for no reason, as a weak \
+             one may.\n\
+             static const struct older older[] = {{\n{table}    {{-1, 0, DONE, 0, 0, 0}},\n}};\n"
         )
     }
 

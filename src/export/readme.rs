@@ -160,6 +160,11 @@ fn forced(material: &Material, draft: &Draft) -> String {
         text += "\nStores that `held` lists stay in their thread's store buffer until a turn \
                  `DRAIN`, as they may on x86 until a fence or a locked instruction.\n";
     }
+    if !schedule.older.is_empty() {
+        text += "\nAccesses that `older` lists do not meet the newest store of their location: the \
+                 memory of C++ allows that (`schedule.c` keeps the older ones). x86 does it less \
+                 often than other processors, or never; compilers may do it everywhere.\n";
+    }
     if schedule.reuses_memory {
         text += "\nMemory that is freed is handed out again at once, to any thread (`malloc` in \
                  `schedule.c`): allocators may do that at any time.\n";

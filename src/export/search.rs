@@ -146,7 +146,7 @@ pub fn search(
     }
 }
 
-/// Whether no two calls ran at once, so that there is no order to force.
+/// Whether no two calls ran at once, so that there is no order of threads to force.
 fn is_in_order(material: &Material) -> bool {
     let (round, history) = (&material.stored.round.start, &material.stored.round.history);
     let callers = history.threads.iter().filter(|thread| thread.client < round.threads);
@@ -156,7 +156,7 @@ fn is_in_order(material: &Material) -> bool {
 /// The orders that can be forced: first those of events that other threads can notice, then those
 /// of all events.
 fn schedules(material: &Material) -> Vec<Schedule> {
-    let Some(execution) = material.execution.filter(|_| !is_in_order(material)) else {
+    let Some(execution) = material.execution else {
         return Vec::new();
     };
     if execution.trail.is_empty() || execution.trail.len() >= EVENTS_MAX {
@@ -185,7 +185,8 @@ fn schedules(material: &Material) -> Vec<Schedule> {
     for keeps_all in [false, true] {
         for end in &ends {
             let schedule = builder.build(keeps_all, *end);
-            if !schedules.contains(&schedule) {
+            let is_forced = !is_in_order(material) || !schedule.older.is_empty();
+            if is_forced && !schedules.contains(&schedule) {
                 schedules.push(schedule);
             }
         }

@@ -7,6 +7,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::older;
 use crate::core::history::{History, NEVER, OperationId};
 use crate::core::operation::Status;
 use crate::trace::trail::{Act, Event};
@@ -42,7 +43,7 @@ impl Point {
 
     fn from_act(act: Act) -> Option<Point> {
         Some(match act {
-            Act::Load => Point::Load,
+            Act::Load | Act::ReadsOld => Point::Load,
             Act::Store | Act::Buffer | Act::StoresOld => Point::Store,
             Act::ReadModifyWrite => Point::Exchange,
             Act::CompareExchange | Act::FailedCompareExchange => Point::Swap,
@@ -55,7 +56,7 @@ impl Point {
             Act::Release => Point::Release,
             Act::Block => Point::Wait,
             Act::Wake => Point::Wake,
-            Act::Crash | Act::Drain | Act::Start | Act::ReadsOld => return None,
+            Act::Crash | Act::Drain | Act::Start => return None,
         })
     }
 
@@ -91,11 +92,14 @@ pub struct Turn {
     pub step: Option<u64>,
 }
 
-/// The turns, and the stores that wait in store buffers.
+/// The turns, and the accesses that memory alone does not decide.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Schedule {
     pub turns: Vec<Turn>,
+    /// The stores that wait in store buffers.
     pub held: Vec<Turn>,
+    /// The accesses that do not meet the newest store, with how many are newer.
+    pub older: Vec<(Turn, u32)>,
     pub reuses_memory: bool,
 }
 
@@ -107,6 +111,8 @@ struct ThreadEvent {
     at: usize,
     /// Whether it is a store that waits in its thread's store buffer.
     is_held: bool,
+    /// If it does not meet the newest store: how many are newer.
+    newer: Option<u32>,
 }
 
 /// An event whose order the schedule keeps.
@@ -132,8 +138,9 @@ impl ScheduleBuilder<'_> {
     /// A schedule that keeps the order of the events before `until`: of those that other threads
     /// could notice, or of all.
     pub fn build(&self, keeps_all: bool, until: usize) -> Schedule {
+        let newer = older::newer_stores(self.trail);
         let own: Vec<Vec<ThreadEvent>> =
-            (0..self.threads).map(|thread| self.events_of(thread)).collect();
+            (0..self.threads).map(|thread| self.events_of(thread, &newer)).collect();
         let atoms = self.atoms(&own, keeps_all, until);
         let mut turns = Vec::new();
         for at in 0..atoms.len() {
@@ -166,9 +173,10 @@ impl ScheduleBuilder<'_> {
                 }
             }
         }
-        let held = own.iter().flatten().filter(|event| event.is_held);
-        let held = held.map(|event| event.turn).collect();
-        Schedule { turns, held, reuses_memory: self.reuses_memory() }
+        let events = || own.iter().flatten();
+        let held = events().filter(|event| event.is_held).map(|event| event.turn).collect();
+        let older = events().filter_map(|event| Some((event.turn, event.newer?))).collect();
+        Schedule { turns, held, older, reuses_memory: self.reuses_memory() }
     }
 
     /// The turn that ends after `atom` and before `next`, the thread's next event to keep in order.
@@ -197,13 +205,16 @@ impl ScheduleBuilder<'_> {
         best.map_or(waits, |event| event.turn)
     }
 
-    fn events_of(&self, thread: u32) -> Vec<ThreadEvent> {
+    fn events_of(&self, thread: u32, newer: &HashMap<usize, u32>) -> Vec<ThreadEvent> {
         let mut counts: HashMap<(u32, Point, u32), u32> = HashMap::new();
         let mut events: Vec<ThreadEvent> = Vec::new();
         for (at, (event, _)) in self.trail.iter().enumerate() {
             let Some(point) = Point::from_act(event.act).filter(|_| event.thread == thread) else {
                 continue;
             };
+            if event.act == Act::ReadsOld && !older::is_load(&self.trail[at..]) {
+                continue;
+            }
             let before = events.last().map(|before| before.turn.point);
             // The reproducer asks for a lock when it is free, and need not wait for it.
             if point == Point::Wait && matches!(before, Some(Point::Acquire | Point::Wait)) {
@@ -220,7 +231,8 @@ impl ScheduleBuilder<'_> {
                 count: *count,
                 step: Some(event.step),
             };
-            events.push(ThreadEvent { turn, at, is_held: event.act == Act::Buffer });
+            let (is_held, newer) = (event.act == Act::Buffer, newer.get(&at).copied());
+            events.push(ThreadEvent { turn, at, is_held, newer });
         }
         events
     }

@@ -5,6 +5,7 @@ use interlap::report::words::{CONFIRMED, FINDING};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use super::orders::RING;
 use super::tool::{Tool, data};
 
 pub fn shrunk(tool: &Tool, target: &str, more: &[&str]) -> PathBuf {
@@ -81,6 +82,68 @@ fn a_missing_fence_is_shown_in_every_run() {
     let program = shown("chase_lev_no_fence");
     assert!(program.contains(", DRAIN, "), "{program}");
 }
+
+/// Each needs a deviation of its own: a load of an older store, a compare-exchange that fails for no
+/// reason, a store that comes before one that was made earlier.
+#[test]
+fn what_the_memory_of_cpp_allows_is_shown_in_every_run() {
+    let ring = RING.replace("(at + 1)", "(at + 1, std::memory_order_relaxed)");
+    for (file, text, older) in [
+        ("ring.cpp", &ring[..], "LOAD, 8, "),
+        ("once.cpp", ONCE, "SWAP, 4, "),
+        ("two.cpp", TWO, "STORE, 4, "),
+    ] {
+        let tool = Tool::new();
+        let run = tool.fuzz_text(file, text).controlled().findings(1).rounds(50_000);
+        let answer = run.with("--memory-model c11").shrinking("20s").expect(1, &[CONFIRMED]);
+        let finding = answer.finding();
+        tool.export(&finding).expect(1, &["reproduces in every run (20 of 20)"]);
+        let output = compiled_and_run(&finding.join("export"));
+        assert!(self::text(&output).contains("REPRODUCED: "), "{}", self::text(&output));
+        let program = program(&finding.join("export"));
+        let list = program.split("older older[] = {").nth(1).expect("a list");
+        assert!(list.split("};").next().is_some_and(|list| list.contains(older)), "{program}");
+    }
+}
+
+const ONCE: &str = "#include <atomic>
+#include <interlap_operations.hpp>
+struct Once {
+    std::atomic<int> taken{0};
+    bool take() { int none = 0; return taken.compare_exchange_weak(none, 1); }
+};
+struct Model {
+    bool taken = false;
+    bool take() { return !std::exchange(taken, true); }
+};
+INTERLAP_OPERATIONS(Once, take)
+INTERLAP_MODEL(Model)
+";
+
+/// 2+2W: both last values may be those that were stored first.
+const TWO: &str = "#include <atomic>
+#include <interlap_operations.hpp>
+struct Two {
+    static constexpr auto relaxed = std::memory_order_relaxed;
+    std::atomic<int> x{0}, y{0}, begun{0}, done{0};
+    void first() {
+        if (begun.fetch_or(1) & 1) return;
+        x.store(1, relaxed), y.store(2, relaxed), done.fetch_or(1);
+    }
+    void second() {
+        if (begun.fetch_or(2) & 2) return;
+        y.store(1, relaxed), x.store(2, relaxed), done.fetch_or(2);
+    }
+    bool crossed() { return done.load() == 3 && x.load() == 1 && y.load() == 1; }
+};
+struct Model {
+    void first() {}
+    void second() {}
+    bool crossed() { return false; }
+};
+INTERLAP_OPERATIONS(Two, first, second, crossed)
+INTERLAP_MODEL(Model)
+";
 
 /// Two locks in two orders.
 const LOCKS: &str = "#include <interlap.hpp>

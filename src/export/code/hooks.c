@@ -7,6 +7,10 @@
 #define waits(at, size, value, order) ((void)(order), 0)
 #define is_own(at, size, value) (*(value) = 0, 0)
 #define fence(order) ((void)(order))
+#define newer_than(size, act) (-1)
+#define value_behind(at, size, newer) ((void)(newer), (uint64_t)0)
+#define store_behind(at, size, newer, value) ((void)(newer), (void)(value))
+#define overwrite(at, size, value) ((void)(at))
 #endif
 
 #define PLAIN(N)                                                                                   \
@@ -30,15 +34,33 @@ void __tsan_init(void) {}
 #define CHANGE(B, T, NAME, EXPRESSION)                                                             \
     T __tsan_atomic##B##_##NAME(volatile T *p, T value, int order) {                               \
         (void)order, atomic(p, sizeof(T), EXCHANGE);                                               \
+        int newer = newer_than(sizeof(T), EXCHANGE);                                               \
+        if (newer > 0) {                                                                           \
+            T old = (T)value_behind(p, sizeof(T), newer);                                          \
+            store_behind(p, sizeof(T), newer, (uint64_t)(T)(EXPRESSION));                          \
+            return old;                                                                            \
+        }                                                                                          \
         T old = LOAD_NOW(p);                                                                       \
         while (!SWAP_NOW(p, &old, (T)(EXPRESSION))) {}                                             \
+        overwrite(p, sizeof(T), (uint64_t)old);                                                    \
         return old;                                                                                \
+    }
+#define SWAP_IF(B, T)                                                                              \
+    static int swap_if_##B(volatile T *p, T *expected, T value) {                                  \
+        T wanted = *expected;                                                                      \
+        atomic(p, sizeof(T), SWAP);                                                                \
+        int newer = newer_than(sizeof(T), SWAP);                                                   \
+        if (newer > 0) *expected = (T)value_behind(p, sizeof(T), newer);                           \
+        int is_made = newer > 0 ? *expected == wanted : newer < 0 && SWAP_NOW(p, expected, value); \
+        if (is_made && newer > 0) store_behind(p, sizeof(T), newer, (uint64_t)value);              \
+        if (is_made && newer < 0) overwrite(p, sizeof(T), (uint64_t)wanted);                       \
+        return is_made;                                                                            \
     }
 #define COMPARE(B, T, NAME)                                                                        \
     int __tsan_atomic##B##_compare_exchange_##NAME(volatile T *p, T *expected, T value, int order, \
                                                    int order_of_failure) {                         \
-        (void)order, (void)order_of_failure, atomic(p, sizeof(T), SWAP);                           \
-        return SWAP_NOW(p, expected, value);                                                       \
+        (void)order, (void)order_of_failure;                                                       \
+        return swap_if_##B(p, expected, value);                                                    \
     }
 #define ATOMIC(B, T)                                                                               \
     CHANGE(B, T, exchange, value)                                                                  \
@@ -48,12 +70,12 @@ void __tsan_init(void) {}
     CHANGE(B, T, fetch_or, old | value)                                                            \
     CHANGE(B, T, fetch_xor, old ^ value)                                                           \
     CHANGE(B, T, fetch_nand, ~(old & value))                                                       \
+    SWAP_IF(B, T)                                                                                  \
     COMPARE(B, T, strong)                                                                          \
     COMPARE(B, T, weak)                                                                            \
     T __tsan_atomic##B##_compare_exchange_val(volatile T *p, T expected, T value, int order,       \
                                               int order_of_failure) {                              \
-        (void)order, (void)order_of_failure, atomic(p, sizeof(T), SWAP);                           \
-        SWAP_NOW(p, &expected, value);                                                             \
+        (void)order, (void)order_of_failure, swap_if_##B(p, &expected, value);                     \
         return expected;                                                                           \
     }
 #define UP_TO_8(B, T)                                                                              \
@@ -61,11 +83,17 @@ void __tsan_init(void) {}
     T __tsan_atomic##B##_load(const volatile T *p, int order) {                                    \
         uint64_t value;                                                                            \
         (void)order, atomic(p, sizeof(T), LOAD);                                                   \
+        int newer = newer_than(sizeof(T), LOAD);                                                   \
+        if (newer > 0) return (T)value_behind(p, sizeof(T), newer);                                \
         return is_own(p, sizeof(T), &value) ? (T)value : LOAD_NOW(p);                              \
     }                                                                                              \
     void __tsan_atomic##B##_store(volatile T *p, T value, int order) {                             \
         atomic(p, sizeof(T), STORE);                                                               \
-        if (!waits(p, sizeof(T), value, order)) __atomic_store_n(p, value, __ATOMIC_SEQ_CST);      \
+        int newer = newer_than(sizeof(T), STORE);                                                  \
+        if (newer > 0) return store_behind(p, sizeof(T), newer, value);                            \
+        if (waits(p, sizeof(T), value, order)) return;                                             \
+        overwrite(p, sizeof(T), LOAD_NOW(p));                                                      \
+        __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                              \
     }
 #define LOAD_NOW(p) __atomic_load_n(p, __ATOMIC_SEQ_CST)
 #define SWAP_NOW(p, expected, value)                                                               \
@@ -104,4 +132,8 @@ void __tsan_atomic_signal_fence(int order) { (void)order; }
 #undef waits
 #undef is_own
 #undef fence
+#undef newer_than
+#undef value_behind
+#undef store_behind
+#undef overwrite
 #endif

@@ -6,7 +6,8 @@
 // elsewhere do not move a turn's end.
 //
 // Besides: malloc hands out freed memory at once, or never again, and accesses to freed memory are
-// noticed; stores that `held` lists stay in a store buffer, as on x86, until a turn DRAIN.
+// noticed; stores that `held` lists stay in a store buffer, as on x86, until a turn DRAIN; accesses
+// that `older` lists meet an older store of their location than the newest, as C++ allows.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -33,9 +34,15 @@ struct turn {
 struct held {
     int thread, call, size, count;
 };
+struct older {
+    int thread, call;
+    enum act act;
+    int size, count, newer;
+};
 static const struct turn turns[];
 static const struct held held[];
-static const int turn_count, held_count, reuses_memory;
+static const struct older older[];
+static const int turn_count, held_count, older_count, reuses_memory;
 static const char *const wrong_use; // of memory, that the finding is about; "" for none
 
 static int out_of_order; // calls did not follow each other as in the finding: answers prove nothing
@@ -360,6 +367,68 @@ size_t malloc_usable_size(void *memory) {
 
 // ---- Accesses.
 
+// What stores of the threads have overwritten: for each location its earlier stores, in the order
+// that they have in C++.
+static struct waiting_store *overwritten;
+static int overwritten_count;
+
+static uint64_t in_memory(const volatile void *at, size_t size) {
+    switch (size) {
+    case 1: return *(const volatile uint8_t *)at;
+    case 2: return *(const volatile uint16_t *)at;
+    case 4: return *(const volatile uint32_t *)at;
+    default: return *(const volatile uint64_t *)at;
+    }
+}
+static void insert_overwritten(int place, const struct waiting_store *store) {
+    enum { MOST = 1 << 18 };
+    if (overwritten == NULL) {
+        size_t room = MOST * sizeof *overwritten;
+        int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+        overwritten = mmap(NULL, room, PROT_READ | PROT_WRITE, flags, -1, 0);
+        if (overwritten == MAP_FAILED) abort();
+    }
+    if (overwritten_count == MOST) return get_lost();
+    struct waiting_store *to = overwritten + place;
+    __real_memmove(to + 1, to, (size_t)(overwritten_count++ - place) * sizeof *to);
+    *to = *store;
+}
+// A store overwrites this value.
+static void overwrite(const volatile void *at, size_t size, uint64_t value) {
+    if (older_count == 0 || own == NULL || size > 8) return;
+    struct waiting_store before = {(volatile void *)at, value, size};
+    insert_overwritten(overwritten_count, &before);
+}
+// How many stores are newer than the one that this access meets; -1: what memory has decides.
+static int newer_than(size_t size, enum act act) {
+    if (own == NULL || is_free) return -1;
+    for (int place = 0; place < older_count; place++)
+        if (older[place].thread == own->thread && older[place].call == own->call &&
+            older[place].act == act && (size_t)older[place].size == size &&
+            older[place].count == own->counts[act][size_class(size)])
+            return older[place].newer;
+    return -1;
+}
+// Where that store is among the overwritten ones; -1: there are not so many.
+static int place_behind(const volatile void *at, size_t size, int newer) {
+    int place = overwritten_count;
+    while (newer > 0 && --place >= 0)
+        newer -= overwritten[place].at == at && overwritten[place].size == size;
+    if (place < 0) get_lost();
+    return place;
+}
+// Its value, of a store that is newer than others.
+static uint64_t value_behind(const volatile void *at, size_t size, int newer) {
+    int place = place_behind(at, size, newer);
+    return place < 0 ? in_memory(at, size) : overwritten[place].value;
+}
+// A store right behind it: memory keeps the newest value.
+static void store_behind(volatile void *at, size_t size, int newer, uint64_t value) {
+    struct waiting_store store = {at, value, size};
+    int place = place_behind(at, size, newer);
+    if (place >= 0) insert_overwritten(place + 1, &store);
+}
+
 // Stacks are nobody else's.
 static int is_on_stack(const volatile void *at) {
     const volatile char *byte = at;
@@ -373,6 +442,7 @@ static void plain(const volatile void *at, size_t size, enum act act) {
     about_to(act, size);
     if (own != NULL && own->buffered > 0) drain(own);
     look_after(at, size);
+    if (act == WRITE && older_count > 0 && size <= 8) overwrite(at, size, in_memory(at, size));
 }
 static void atomic(const volatile void *at, size_t size, enum act act) {
     if (is_on_stack(at)) return;
