@@ -238,6 +238,9 @@ impl<'a> Material<'a> {
         let include = format!("-I{CONTRACT}");
         let mut hooked = of_all.clone();
         hooked.extend(self.hooks.iter().filter(|_| is_scheduled));
+        // Not the program: how it lets threads meet must not count as an order.
+        let race = (self.symptom() == Symptom::Race).then_some("-fsanitize=thread");
+        hooked.extend(race);
         let mut steps: Vec<Vec<&str>> =
             self.units.iter().map(|unit| self.compiled(unit, &hooked, &include)).collect();
         let is_cpp = |unit: &&Unit| unit.language == Language::Cpp;
@@ -249,6 +252,7 @@ impl<'a> Material<'a> {
         let mut link = vec![linker];
         link.extend(of_all[2..].iter());
         link.extend(is_scheduled.then_some(WRAPPED));
+        link.extend(race);
         link.extend(self.units.iter().map(|unit| &unit.object[..]));
         link.extend(["reproducer.o", "-o", "reproducer"]);
         link.extend(self.link_flags.iter().map(String::as_str));

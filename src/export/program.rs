@@ -10,14 +10,19 @@ use crate::core::columns;
 use crate::core::history::OperationId;
 use crate::core::method::Methods;
 use crate::core::operation::Op;
-use crate::finding::interleaving::{Interleaving, RowKind};
-use crate::finding::{Failure, Stored};
+use crate::finding::interleaving::{Interleaving, Place, RowKind};
+use crate::finding::{Failure, FaultPlace, Stored};
 use crate::process::fault::FaultKind;
 use crate::report::explanation;
 use crate::trace::frame::DetectedKind;
 
 /// Seconds after which calls count as hanging, if the finding is a hang, and if it is not.
 const HANG_SECONDS: [u64; 2] = [8, 20];
+
+/// So often a thread makes its calls, each time with a new structure, where the order is left to
+/// chance. In some code it matters that threads are new, and to start one takes longer than all
+/// that it does.
+const LAPS: u32 = 1_000;
 
 /// The symptom by which a run shows the finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,17 +33,20 @@ pub enum Symptom {
     Crash,
     /// Calls that never return.
     Hang,
+    /// A report of ThreadSanitizer.
+    Race,
 }
 
 impl Symptom {
     pub fn from_failure(failure: &Failure) -> Symptom {
-        use DetectedKind::{Deadlock, Hang, Livelock};
+        use DetectedKind::{DataRace, Deadlock, Hang, Livelock};
         match failure {
             Failure::Violation { .. } => Symptom::Answers,
             Failure::Fault { kind: FaultKind::Hang, .. } => Symptom::Hang,
             Failure::Fault { kind: FaultKind::Detected(Deadlock | Livelock | Hang), .. } => {
                 Symptom::Hang
             }
+            Failure::Fault { kind: FaultKind::Detected(DataRace), .. } => Symptom::Race,
             Failure::Fault { .. } => Symptom::Crash,
         }
     }
@@ -72,6 +80,7 @@ impl Program<'_> {
             Some(_) => include_str!("code/once.c"),
             None => include_str!("code/laps.c"),
         };
+        text += &self.race();
         if self.runtime.schedule().is_none() && !self.stored.uninitialised().is_empty() {
             text += include_str!("code/filling.c");
         }
@@ -91,6 +100,7 @@ impl Program<'_> {
             Symptom::Answers => "answers what no order of the calls explains",
             Symptom::Crash => "ends the process, or uses memory wrongly",
             Symptom::Hang => "does not return from its calls",
+            Symptom::Race => "has a data race",
         };
         let way = match self.runtime.schedule() {
             Some(_) => {
@@ -116,13 +126,16 @@ impl Program<'_> {
         let symptom = self.symptom();
         let is_scheduled = self.runtime.schedule().is_some();
         format!(
-            "enum {{\n    THREADS = {},\n    CALLS = {}, // of all threads\n    \
+            "enum {{\n    THREADS = {},\n    LAPS = {}, // of a thread\n    \
+             CALLS = {}, // of all threads\n    \
              VALUES = {}, // most values of a call\n    WANTS_ANSWERS = {},\n    \
              TELL_AT_ONCE = {}\n}};\n\
              static int hang_seconds = {}; // without an end, after which calls count as hanging\n\
              static const char FINDING[] = {};\nstatic const char HANGS[] = {};\n\
              static const int status_of_hang = {};\n\n",
             self.threads_count(),
+            // That threads meet between laps, ThreadSanitizer does not see.
+            if symptom == Symptom::Race { 1 } else { LAPS },
             self.stored.round.history.len(),
             self.most_values().max(64),
             u8::from(symptom == Symptom::Answers),
@@ -222,6 +235,23 @@ impl Program<'_> {
         let ids = history.program_order(thread);
         let id = call.checked_sub(1).and_then(|index| ids.get(index as usize));
         id.map_or_else(|| "no call".to_string(), |id| calls::call(history, *id))
+    }
+
+    /// The code that knows a race again.
+    fn race(&self) -> String {
+        let (Symptom::Race, Failure::Fault { places, .. }) =
+            (self.symptom(), &self.stored.finding.what)
+        else {
+            return String::new();
+        };
+        let line = |place: &FaultPlace| {
+            let line = place.line.as_ref().map(Place::in_library)?;
+            Some(format!("{}:{}", line.file.file_name()?.to_string_lossy(), line.line))
+        };
+        let lines = places.iter().map(|place| calls::literal(&line(place).unwrap_or_default()));
+        let lines: Vec<String> = lines.collect();
+        let code = include_str!("code/race.c");
+        format!("\nstatic const char *const racing[2] = {{{}}};\n{code}", lines.join(", "))
     }
 
     /// The operations of the history, each once.

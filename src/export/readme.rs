@@ -124,6 +124,12 @@ fn expect(material: &Material, draft: &Draft) -> String {
         Symptom::Crash => format!(
             "It crashes, or ends itself, in one of its calls. Otherwise it says {otherwise}.\n"
         ),
+        Symptom::Race => format!(
+            "ThreadSanitizer, a part of the compiler, reports the race, with both accesses, the \
+             last line says `REPRODUCED`, and the exit status is 1. Otherwise it says \
+             {otherwise}. (If it stops at once with `unexpected memory mapping`: `setarch -R \
+             ./reproducer`.)\n"
+        ),
         Symptom::Hang => format!(
             "Calls never return; after some seconds the program says `REPRODUCED` and ends with \
              status 1. Otherwise it says {otherwise}.\n"

@@ -94,7 +94,7 @@ fn what_the_memory_of_cpp_allows_is_shown_in_every_run() {
         ("two.cpp", TWO, "STORE, 4, "),
     ] {
         let tool = Tool::new();
-        let run = tool.fuzz_text(file, text).controlled().findings(1).rounds(50_000);
+        let run = tool.fuzz_text("older.cpp", text).controlled().findings(1).rounds(50_000);
         let answer = run.with("--memory-model c11").shrinking("20s").expect(1, &[CONFIRMED]);
         let finding = answer.finding();
         tool.export(&finding).expect(1, &["reproduces in every run (20 of 20)"]);
@@ -104,6 +104,38 @@ fn what_the_memory_of_cpp_allows_is_shown_in_every_run() {
         let list = program.split("older older[] = {").nth(1).expect("a list");
         assert!(list.split("};").next().is_some_and(|list| list.contains(older)), "{program}");
     }
+}
+
+/// ThreadSanitizer reports the race, also between calls that did not overlap, and nothing once it
+/// is mended.
+#[test]
+fn a_race_is_shown_by_thread_sanitizer() {
+    let tool = Tool::new();
+    let lock = "std::lock_guard<std::mutex> hold(mutex);";
+    let text = format!(
+        "#include <interlap.hpp>\n#include <mutex>
+        struct Target {{
+            static constexpr auto model = \"counter\";
+            std::mutex mutex;
+            int64_t value = 0;
+            void add(int64_t more) {{ {lock} value += more; }}
+            int64_t read() {{ return value; }}
+        }};
+        INTERLAP_TARGET(Target)"
+    );
+    let found = tool.fuzz_text("racy.cpp", &text).with("--races --threads 2").findings(1);
+    let finding = found.shrinking("20s").expect(1, &[CONFIRMED]).finding();
+    tool.export(&finding).expect(1, &["reproduces in every run"]);
+    let export = finding.join("export");
+    let output = compiled_and_run(&export);
+    assert_eq!(output.status.code(), Some(1), "{}", self::text(&output));
+    assert!(self::text(&output).contains("data race"), "{}", self::text(&output));
+    let mended = text.replace("return value", &format!("{lock} return value"));
+    std::fs::write(export.join("adapter/racy.cpp"), mended).expect("room");
+    compile(&export);
+    let output = run("./reproducer", &["1", "2"], &export);
+    assert_eq!(output.status.code(), Some(0), "{}", self::text(&output));
+    assert!(self::text(&output).contains("not seen in"), "{}", self::text(&output));
 }
 
 const ONCE: &str = "#include <atomic>

@@ -41,6 +41,31 @@ fn a_little_less_is_a_race() {
     }
 }
 
+/// `cargo test --test it thread_sanitizer_sees -- --ignored --nocapture`: of the races in the wrong
+/// halves, those that ThreadSanitizer reports at the same lines.
+#[test]
+#[ignore = "minutes, and threads that run at once"]
+fn thread_sanitizer_sees_the_same_races() {
+    let (mut seen, mut all) = (0, 0);
+    for file in FILES {
+        let tool = Tool::new();
+        let run = pairs(&tool, file).with("--cflag -DWRONG --findings 300");
+        for finding in run.expect(1, &[]).findings {
+            let stored = Stored::load(&finding).expect("a finding");
+            if !stored.finding.signature.is_data_race() {
+                continue;
+            }
+            let export = tool.call("export").arg(&finding).with("--try-for 4s").run();
+            let is_seen = export.status == 1;
+            if !is_seen {
+                println!("not by ThreadSanitizer: {}", stored.finding.signature);
+            }
+            (seen, all) = (seen + usize::from(is_seen), all + 1);
+        }
+    }
+    println!("ThreadSanitizer sees {seen} of {all} races");
+}
+
 #[test]
 fn a_race_has_both_accesses_with_their_lines_and_names() {
     let tool = Tool::new();
