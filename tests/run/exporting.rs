@@ -88,11 +88,8 @@ fn a_missing_fence_is_shown_in_every_run() {
 #[test]
 fn what_the_memory_of_cpp_allows_is_shown_in_every_run() {
     let ring = RING.replace("(at + 1)", "(at + 1, std::memory_order_relaxed)");
-    for (file, text, older) in [
-        ("ring.cpp", &ring[..], "LOAD, 8, "),
-        ("once.cpp", ONCE, "SWAP, 4, "),
-        ("two.cpp", TWO, "STORE, 4, "),
-    ] {
+    let adapters = [(&ring[..], "LOAD, 8, "), (ONCE, "SWAP, 4, "), (TWO, "STORE, 4, ")];
+    for (text, older) in adapters {
         let tool = Tool::new();
         let run = tool.fuzz_text("older.cpp", text).controlled().findings(1).rounds(50_000);
         let answer = run.with("--memory-model c11").shrinking("20s").expect(1, &[CONFIRMED]);
