@@ -83,8 +83,8 @@ fn a_missing_fence_is_shown_in_every_run() {
     assert!(program.contains(", DRAIN, "), "{program}");
 }
 
-/// Each needs a deviation of its own: a load of an older store, a compare-exchange that fails for no
-/// reason, a store that comes before one that was made earlier.
+/// Each adapter needs another of these: a load of an older store, a compare-exchange that fails for
+/// no reason, a store that comes before one that was made earlier.
 #[test]
 fn what_the_memory_of_cpp_allows_is_shown_in_every_run() {
     let ring = RING.replace("(at + 1)", "(at + 1, std::memory_order_relaxed)");
