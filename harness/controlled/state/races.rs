@@ -145,12 +145,12 @@ fn is_known(earlier: &Access<HeapAct>, now: &Access<HeapAct>) -> bool {
     is_known
 }
 
-#[cold]
+#[inline]
 fn plain(event: AccessEvent) {
     if !control::controls() || event.size == 0 || is_alone() {
         return;
     }
-    if event.effect.writes() {
+    if event.effect.writes() && SHARED.weak.get() {
         with_order(|order| order.overwrites(event.address, event.size));
     }
     if is_looked_at(event.address) {
@@ -163,7 +163,7 @@ fn plain(event: AccessEvent) {
     }
 }
 
-#[cold]
+#[inline(never)]
 fn note(event: AccessEvent, act: Act) {
     let AccessEvent { thread, address, size, order: number, .. } = event;
     let (by, updates) = (Order::of(number), act != Act::Store);
@@ -225,7 +225,15 @@ pub type Raced = Result<(), Access<HeapAct>>;
 
 /// Tells of a race. What C++ says of a program ends with the first one: after one that is known, or
 /// that nobody wants to be told of, loads read the last stores again.
+#[inline]
 pub fn report(raced: Raced, now: Access<HeapAct>) {
+    if raced.is_err() || STATE.has_raced.get() {
+        tell(raced, now);
+    }
+}
+
+#[cold]
+fn tell(raced: Raced, now: Access<HeapAct>) {
     let counts = STATE.is_wanted.get() || SHARED.weak.get();
     if raced.is_err() && counts && !now.is_atomic() && backtrace::is_called_back() {
         // Whoever called it, as the last owner of an object, may have ordered it unseen.

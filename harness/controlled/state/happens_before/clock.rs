@@ -1,31 +1,56 @@
 //! Vector clocks: how far each thread is, as another one knows it.
 
-use smallvec::SmallVec;
+/// So many threads of most rounds: their times lie beside each other, and are joined in a few
+/// instructions.
+const FEW: usize = 12;
 
-/// How far each thread is, by its number.
-pub type Times = SmallVec<[u32; 8]>;
+/// How far each thread is, by its number; 0: nothing is known of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Times {
+    few: [u32; FEW],
+    more: Vec<u32>,
+}
 
-/// The time of a thread; 0: nothing is known of it.
+impl Times {
+    fn is_empty(&self) -> bool {
+        *self == Times::default()
+    }
+
+    #[cold]
+    fn join_more(&mut self, other: &[u32]) {
+        self.more.resize(self.more.len().max(other.len()), 0);
+        self.more.iter_mut().zip(other).for_each(|(one, other)| *one = (*one).max(*other));
+    }
+
+    #[cold]
+    fn tick_more(&mut self, place: usize) {
+        self.more.resize(self.more.len().max(place + 1), 0);
+        self.more[place] += 1;
+    }
+}
+
+/// The time of a thread.
 #[inline]
 pub fn get(times: &Times, thread: usize) -> u32 {
-    times.get(thread).copied().unwrap_or(0)
+    let more = || times.more.get(thread - FEW).copied().unwrap_or(0);
+    times.few.get(thread).copied().unwrap_or_else(more)
 }
 
 #[inline]
 pub fn join(into: &mut Times, other: &Times) {
-    if into.len() < other.len() {
-        into.resize(other.len(), 0);
+    into.few.iter_mut().zip(&other.few).for_each(|(one, other)| *one = (*one).max(*other));
+    if !other.more.is_empty() {
+        into.join_more(&other.more);
     }
-    into.iter_mut().zip(other).for_each(|(one, other)| *one = (*one).max(*other));
 }
 
 /// One more for the thread.
 #[inline]
 pub fn tick(times: &mut Times, thread: usize) {
-    if times.len() <= thread {
-        times.resize(thread + 1, 0);
+    match times.few.get_mut(thread) {
+        Some(time) => *time += 1,
+        None => times.tick_more(thread - FEW),
     }
-    times[thread] += 1;
 }
 
 /// What is before a point of an execution.

@@ -66,8 +66,15 @@ impl Location {
 
     /// The stores that who sees this may read.
     pub fn readable(&self, seen: &Times) -> std::ops::Range<usize> {
-        let known = self.seen.iter().filter(|of| of.time <= get(seen, of.thread));
-        let least = known.map(|of| of.place).max().unwrap_or(0);
+        let (mut least, newest) = (0, self.newest().map_or(0, |store| store.place));
+        for of in self.seen.iter().rev() {
+            if of.place > least && of.time <= get(seen, of.thread) {
+                least = of.place;
+            }
+            if least == newest {
+                break;
+            }
+        }
         self.stores.partition_point(|store| store.place < least)..self.stores.len()
     }
 

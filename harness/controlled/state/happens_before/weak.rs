@@ -53,8 +53,8 @@ pub struct Weak {
 impl Weak {
     pub fn clear(&mut self) {
         self.locations.clear();
-        self.ordered.clear();
-        self.ended.clear();
+        self.ordered = Times::default();
+        self.ended = Times::default();
     }
 
     pub fn forget<T: Copy>(&mut self, words: &Words<T>, address: usize, size: usize) {
@@ -79,7 +79,7 @@ impl Weak {
         of.note(seen_as(thread), get(seen, seen_as(thread)), at);
         if by.is_seq_cst {
             tick(&mut self.ordered, SEQ_CST);
-            of.note(SEQ_CST, self.ordered[SEQ_CST], at);
+            of.note(SEQ_CST, get(&self.ordered, SEQ_CST), at);
         }
     }
 }
@@ -323,7 +323,7 @@ impl<T: Copy> HappensBefore<T> {
         if self.weak.is_none() {
             return;
         }
-        let mut all = Times::new();
+        let mut all = Times::default();
         self.threads.iter().for_each(|of| join(&mut all, &of.now.seen));
         for (thread, of) in self.threads.iter_mut().enumerate() {
             of.now.seen.clone_from(&all);

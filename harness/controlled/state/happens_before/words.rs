@@ -58,22 +58,31 @@ impl<T> Access<T> {
 pub type IsKnown<T> = fn(&Access<T>, &Access<T>) -> bool;
 
 /// An access to some bytes of a word, bit by bit, and how far its thread was then.
+#[derive(Clone, Copy)]
 struct Made<T> {
     access: Access<T>,
     at: u32,
     bytes: u8,
 }
 
+/// Most accesses meet one read and one write, both before them: these look at what comes first, and
+/// no further.
+#[repr(C, align(64))]
 struct Word<T> {
     address: usize,
     /// The next one in its list.
     next: u32,
-    /// The last ones of each kind that later ones can race with.
-    made: SmallVec<[Made<T>; 2]>,
-    /// What a load of atomic locations in it acquires.
-    atomics: SmallVec<[(u8, Clock); 1]>,
     /// The first of its locations, where loads may read older stores.
     location: u32,
+    /// The read and the write that later ones can race with.
+    last: [Option<Made<T>>; 2],
+    /// Whether they are more: then these are all of them.
+    are_more: bool,
+    more: SmallVec<[Made<T>; 4]>,
+    /// Whether there are `atomics`.
+    tells: bool,
+    /// What a load of atomic locations in it acquires.
+    atomics: SmallVec<[(u8, Clock); 1]>,
 }
 
 pub struct Words<T> {
@@ -129,7 +138,15 @@ impl<T: Copy> Words<T> {
 
     #[inline]
     fn place(&self, address: usize) -> Option<usize> {
-        let mut at = self.first(self.list_of(address));
+        let list = self.list_of(address);
+        let first = self.lists[list] as usize;
+        if self.words[..self.used].get(first).is_some_and(|word| word.address == address) {
+            return Some(first);
+        }
+        self.place_behind(self.first(list), address)
+    }
+
+    fn place_behind(&self, mut at: u32, address: usize) -> Option<usize> {
         while at != NONE && self.words[at as usize].address != address {
             at = self.words[at as usize].next;
         }
@@ -151,10 +168,7 @@ impl<T: Copy> Words<T> {
         let next = self.first(list);
         match self.words.get_mut(place) {
             Some(word) => word.begin(address, next),
-            None => {
-                let (made, atomics) = (SmallVec::new(), SmallVec::new());
-                self.words.push(Word { address, next, made, atomics, location: NONE });
-            }
+            None => self.words.push(Word::new(address, next)),
         }
         self.lists[list] = place as u32;
         self.used += 1;
@@ -186,7 +200,8 @@ impl<T: Copy> Words<T> {
     #[inline]
     pub fn acquired(&self, address: usize, size: usize, into: &mut Clock) {
         for (word, bytes) in parts(address, size) {
-            let atomics = self.get(word).map_or(&[][..], |word| &word.atomics);
+            let told = self.get(word).filter(|word| word.tells);
+            let atomics = told.map_or(&[][..], |word| &word.atomics);
             let overlapping = atomics.iter().filter(|(of, _)| of & bytes != 0);
             overlapping.for_each(|(_, clock)| into.join(clock));
         }
@@ -251,10 +266,10 @@ impl<T: Copy> Words<T> {
         let size = access.size as usize;
         let found = if size / WORD <= self.used {
             let near = parts(access.address, size);
-            near.filter_map(|(word, _)| self.get(word)).flat_map(|of| &of.made).find(races)
+            near.filter_map(|(word, _)| self.get(word)).flat_map(Word::all).find(races)
         } else {
             // In the order of addresses, as above.
-            let all = self.words[..self.used].iter().flat_map(|word| &word.made);
+            let all = self.words[..self.used].iter().flat_map(Word::all);
             all.filter(races).min_by_key(|made| (made.access.address, made.access.thread))
         };
         found.map_or(Ok(()), |made| Err(made.access))
@@ -267,10 +282,17 @@ impl<T: Copy> Made<T> {
         self.at <= get(now, self.access.thread.into())
     }
 
-    /// Whether all that conflicts with the access to these bytes conflicts with this one.
+    /// Whether it is of all bytes of the other one, and conflicts with all that this conflicts with.
     #[inline]
-    fn has_all_of(&self, access: &Access<T>, bytes: u8) -> bool {
-        bytes & !self.bytes == 0 && self.access.covers(access)
+    fn covers(&self, other: &Made<T>) -> bool {
+        other.bytes & !self.bytes == 0 && self.access.covers(&other.access)
+    }
+
+    /// Whether whoever races with the later one races with this one: nobody has learnt of what its
+    /// thread did since.
+    #[inline]
+    fn says_all_of(&self, later: &Made<T>) -> bool {
+        self.access.thread == later.access.thread && self.at == later.at && self.covers(later)
     }
 
     #[inline]
@@ -280,18 +302,43 @@ impl<T: Copy> Made<T> {
 }
 
 impl<T: Copy> Word<T> {
+    fn new(address: usize, next: u32) -> Word<T> {
+        let (last, more, atomics) = ([None; 2], SmallVec::new(), SmallVec::new());
+        let (are_more, tells, location) = (false, false, NONE);
+        Word { address, next, location, last, are_more, more, tells, atomics }
+    }
+
     /// Is another word of another round from now on.
     fn begin(&mut self, address: usize, next: u32) {
         (self.address, self.next, self.location) = (address, next, NONE);
-        self.made.clear();
-        self.atomics.clear();
+        self.forget(u8::MAX);
+    }
+
+    /// The accesses that later ones can race with.
+    fn all(&self) -> impl Iterator<Item = &Made<T>> {
+        self.more.iter().chain(self.last.iter().flatten())
     }
 
     fn forget(&mut self, bytes: u8) {
-        self.made.retain(|made| made.bytes & bytes == 0);
-        self.atomics.retain(|(of, _)| *of & bytes == 0);
+        for last in &mut self.last {
+            last.take_if(|last| last.bytes & bytes != 0);
+        }
+        if self.are_more {
+            self.more.retain(|made| made.bytes & bytes == 0);
+            self.are_more = !self.more.is_empty();
+        }
+        if self.tells {
+            self.forget_told(bytes);
+        }
     }
 
+    /// Whatever was told by stores to these bytes is no longer there.
+    fn forget_told(&mut self, bytes: u8) {
+        self.atomics.retain(|(of, _)| *of & bytes == 0);
+        self.tells = !self.atomics.is_empty();
+    }
+
+    #[inline]
     fn made(
         &mut self,
         access: Access<T>,
@@ -299,35 +346,86 @@ impl<T: Copy> Word<T> {
         now: &Times,
         is_known: IsKnown<T>,
     ) -> Result<(), Access<T>> {
-        if access.writes && !access.is_atomic() && !self.atomics.is_empty() {
-            // Whatever was told by stores that it overwrites is no longer there.
-            self.atomics.retain(|(of, _)| *of & bytes == 0);
+        let made = Made { access, bytes, at: get(now, access.thread.into()) };
+        if self.tells && access.writes && !access.is_atomic() {
+            self.forget_told(bytes);
         }
-        let at = get(now, access.thread.into());
+        if !self.are_more && self.is_last(&made, now) {
+            return Ok(());
+        }
+        self.made_beside_others(made, now, is_known)
+    }
+
+    /// Whether all that it meets is before it, and one read and one write are left. Then it is noted.
+    #[inline]
+    fn is_last(&mut self, made: &Made<T>, now: &Times) -> bool {
+        let [read, written] = &mut self.last;
+        let (same, other) = if made.access.writes { (written, read) } else { (read, written) };
+        let is_before = |of: &Made<T>| of.is_before(now);
+        if !other.as_ref().is_none_or(is_before) || !same.as_ref().is_none_or(is_before) {
+            return false;
+        }
+        if same.as_ref().is_some_and(|same| same.says_all_of(made)) {
+            return true;
+        }
+        if !same.as_ref().is_none_or(|same| made.covers(same)) {
+            return false;
+        }
+        other.take_if(|other| made.covers(other));
+        *same = Some(*made);
+        true
+    }
+
+    #[inline(never)]
+    fn made_beside_others(
+        &mut self,
+        made: Made<T>,
+        now: &Times,
+        is_known: IsKnown<T>,
+    ) -> Result<(), Access<T>> {
+        for last in &mut self.last {
+            if let Some(last) = last.take() {
+                self.more.push(last);
+            }
+        }
         let (mut found, mut place) = (Ok(()), 0);
-        while let Some(earlier) = self.made.get(place) {
-            let is_own = earlier.access.thread == access.thread;
-            let stays = if earlier.bytes & bytes == 0 {
+        while let Some(earlier) = self.more.get(place) {
+            let stays = if earlier.bytes & made.bytes == 0 {
                 true
-            } else if is_own && earlier.at == at && earlier.has_all_of(&access, bytes) {
-                // Whoever races with this one races with that one: nobody has learnt of it since.
+            } else if earlier.says_all_of(&made) {
+                self.put_back();
                 return found;
-            } else if earlier.races(&access, now, is_known) {
+            } else if earlier.races(&made.access, now, is_known) {
                 found = found.and(Err(earlier.access));
                 true
             } else {
                 // Whoever races with what is left out races with this one, too.
-                let is_covered = earlier.bytes & !bytes == 0 && access.covers(&earlier.access);
-                !(is_covered && (is_own || earlier.is_before(now)))
+                !(earlier.is_before(now) && made.covers(earlier))
             };
             if stays {
                 place += 1;
             } else {
-                self.made.swap_remove(place);
+                self.more.swap_remove(place);
             }
         }
-        self.made.push(Made { access, bytes, at });
+        self.more.push(made);
+        self.put_back();
         found
+    }
+
+    /// Where no more than one read and one write are left, they are looked at first again.
+    fn put_back(&mut self) {
+        let are_few = match &self.more[..] {
+            [_] => true,
+            [one, other] => one.access.writes != other.access.writes,
+            _ => false,
+        };
+        if are_few {
+            while let Some(made) = self.more.pop() {
+                self.last[usize::from(made.access.writes)] = Some(made);
+            }
+        }
+        self.are_more = !are_few;
     }
 
     fn stores(&mut self, bytes: u8, updates: bool, told: &Clock) {
@@ -341,5 +439,6 @@ impl<T: Copy> Word<T> {
             None if told.is_empty() => {}
             None => atomics.push((bytes, told.clone())),
         }
+        self.tells = !self.atomics.is_empty();
     }
 }
