@@ -411,8 +411,8 @@ INTERLAP_COUNTER(counter, .create = create, .destroy = destroy, .add = add, .rea
 #[test]
 fn an_adapter_in_c_with_a_source_of_its_library_becomes_a_program_in_c() {
     let tool = Tool::new();
-    tool.adapter("tiny.c", TINY);
-    let adapter = tool.adapter("counter.c", COUNTER);
+    tool.write("tiny.c", TINY);
+    let adapter = tool.write("counter.c", COUNTER);
     let finding = shrunk(&tool, adapter.to_str().expect("UTF-8"), &[]);
     let answer = tool.run(&["export", finding.to_str().expect("UTF-8")]);
     // The source has hooks, so that the schedule can be followed in it.

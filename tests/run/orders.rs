@@ -28,7 +28,7 @@ fn orders_that_are_needed_are_told_from_others() {
     let tool = Tool::new();
     let targets = Path::new(env!("CARGO_MANIFEST_DIR")).join("targets");
     let source = read(targets.join("relaxed_structures.cpp"));
-    let run = tool.call("orders relaxed_structures --rounds 500 --races=off");
+    let run = tool.call("orders relaxed_structures --rounds 300 --races=off");
     let table = run.json(0);
     let rows = rows(&table, &source);
     let weakest = |line: &str, of: &str| -> (String, Vec<String>) {

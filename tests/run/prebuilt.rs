@@ -186,7 +186,7 @@ fn with_hooked_object(tool: &Tool, source: &str) -> PathBuf {
     let mut compiler = Command::new("c++");
     compiler.args(["-O1", "-g", "-fPIC", "-fsanitize=thread", "-c", "-o"]).arg(&object).arg(source);
     assert!(compiler.status().expect("a C++ compiler").success());
-    tool.adapter("register.cpp", OF_HOOKED)
+    tool.write("register.cpp", OF_HOOKED)
 }
 
 /// What one thread alone shows has no order to force: the program runs without turns.

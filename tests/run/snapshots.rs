@@ -50,7 +50,8 @@ INTERLAP_TARGET(Accounts)
 /// locks.
 fn found(file: &str, adapter: &str) -> (Tool, String) {
     let tool = Tool::new();
-    let run = tool.fuzz_text(file, adapter).controlled().threads(2).calls(3).rounds(5000);
+    let run =
+        tool.fuzz(tool.write(file, adapter)).seed(1).controlled().threads(2).calls(3).rounds(5000);
     let run = run.with("--keys 1 --plain-points=none --memory-model sc").jobs(1).findings(1);
     let finding = run.expect(1, &["Finding "]).finding();
     let finding = finding.strip_prefix(tool.dir.path()).expect("below").display().to_string();
@@ -99,7 +100,8 @@ fn a_run_shows_its_first_finding_and_tells_of_the_others_in_a_few_lines() {
     let fails = "if (inside++ > 0) throw 1; int64_t now = word.load(); inside--; return now;";
     let adapter = REGISTER.replace("return word.load();", fails);
     let adapter = adapter.replace("word{0};", "word{0}; std::atomic<int> inside{0};");
-    let run = tool.fuzz_text("register.cpp", &adapter).controlled().rounds(2000).jobs(1);
+    let run =
+        tool.fuzz(tool.write("register.cpp", &adapter)).seed(1).controlled().rounds(2000).jobs(1);
     let run = run.findings(2).briefly();
     let answer = run.expect(1, &[]);
     let count = |words: &str| answer.err.matches(words).count();

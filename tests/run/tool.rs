@@ -12,6 +12,7 @@ use interlap::finding::Stored;
 use interlap::report::words::CONFIRMED;
 use serde_json::Value;
 use tempfile::TempDir;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// A directory to work in, with the program and one cache for all tests.
 pub struct Tool {
@@ -85,9 +86,23 @@ impl Tool {
         path
     }
 
-    /// Writes an adapter and gives its path.
+    /// Writes an adapter and gives its path, which goes by its text: it is compiled once for all
+    /// tests. A text that names the folder to work in is of one test alone.
     pub fn adapter(&self, file: &str, text: &str) -> PathBuf {
-        self.write(file, text)
+        if text.contains(&self.dir.path().display().to_string()) {
+            return self.write(file, text);
+        }
+        let hash = format!("{:016x}", xxh3_64(text.as_bytes()));
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("adapters").join(hash);
+        let path = folder.join(file);
+        if !path.exists() {
+            std::fs::create_dir_all(&folder).expect("room");
+            // Another test may read it at the same time, which must not see half of it.
+            let unnamed = tempfile::NamedTempFile::new_in(&folder).expect("room");
+            std::fs::write(&unnamed, text).expect("room");
+            unnamed.persist(&path).expect("room");
+        }
+        path
     }
 
     /// Any command line; spaces separate its words.

@@ -182,7 +182,7 @@ fn faults_are_known_by_their_lines() {
     let tool = Tool::new();
     let text = read(data("controlled/abba.cpp"));
     let planted = text.lines().position(|line| line.contains("BUG")).expect("a bug") + 1;
-    let fuzz = tool.fuzz_text("abba.cpp", &text).rounds(60).jobs(1).findings(1);
+    let fuzz = tool.fuzz(tool.write("abba.cpp", &text)).seed(1).rounds(60).jobs(1).findings(1);
     fuzz.clone().with("--sarif s.sarif").expect(1, &["deadlock"]);
     let report = sarif(&tool, "s.sarif");
     let (run, result) = (&report["runs"][0], &report["runs"][0]["results"][0]);
@@ -215,7 +215,8 @@ fn the_output_of_a_crash_cannot_break_reports() {
         "if (added > 20) { fputs(\"ERROR: \\x1b[31m\\x01 <&]]>\\xef\\xbf\\xbf\\xff '\\\"\\n\", \
          stderr); abort(); }",
     );
-    let run = tool.fuzz_text("bad.cpp", &text).native().rounds(40).findings(1).calls(50);
+    let adapter = tool.write("bad.cpp", &text);
+    let run = tool.fuzz(adapter).seed(1).native().rounds(40).findings(1).calls(50);
     run.clone().with("--junit j.xml --sarif s.sarif").expect(1, &["SIGABRT"]);
     let xml = tool.read("j.xml");
     assert_eq!(counts(&xml), [2, 1, 0, 0]);
