@@ -242,6 +242,7 @@ impl<T: Copy> HappensBefore<T> {
     ///
     /// # Errors
     /// The access that it races with.
+    #[inline(always)]
     pub fn plain(&mut self, access: Access<T>) -> Result<(), Access<T>> {
         if self.is_alone {
             return Ok(());

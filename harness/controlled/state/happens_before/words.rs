@@ -136,7 +136,7 @@ impl<T: Copy> Words<T> {
         if is_there { first } else { NONE }
     }
 
-    #[inline]
+    #[inline(always)]
     fn place(&self, address: usize) -> Option<usize> {
         let list = self.list_of(address);
         let first = self.lists[list] as usize;
@@ -153,7 +153,7 @@ impl<T: Copy> Words<T> {
         (at != NONE).then_some(at as usize)
     }
 
-    #[inline]
+    #[inline(always)]
     fn at(&mut self, address: usize) -> &mut Word<T> {
         let place = self.place(address).unwrap_or_else(|| self.add(address));
         &mut self.words[place]
@@ -219,7 +219,7 @@ impl<T: Copy> Words<T> {
     ///
     /// # Errors
     /// The access that it races with.
-    #[inline]
+    #[inline(always)]
     pub fn made(&mut self, access: Access<T>, now: &Times) -> Result<(), Access<T>> {
         let is_known = self.is_known;
         let (offset, size) = (access.address % WORD, access.size as usize);
@@ -282,7 +282,7 @@ impl<T: Copy> Made<T> {
         self.at <= get(now, self.access.thread.into())
     }
 
-    /// Whether it is of all bytes of the other one, and conflicts with all that this conflicts with.
+    /// Whether it is of all bytes of the other one, and conflicts with all that the other does.
     #[inline]
     fn covers(&self, other: &Made<T>) -> bool {
         other.bytes & !self.bytes == 0 && self.access.covers(&other.access)
@@ -338,7 +338,7 @@ impl<T: Copy> Word<T> {
         self.tells = !self.atomics.is_empty();
     }
 
-    #[inline]
+    #[inline(always)]
     fn made(
         &mut self,
         access: Access<T>,
@@ -356,8 +356,8 @@ impl<T: Copy> Word<T> {
         self.made_beside_others(made, now, is_known)
     }
 
-    /// Whether all that it meets is before it, and one read and one write are left. Then it is noted.
-    #[inline]
+    /// Whether all that it meets is before it, and one read and one write are left: then it is one.
+    #[inline(always)]
     fn is_last(&mut self, made: &Made<T>, now: &Times) -> bool {
         let [read, written] = &mut self.last;
         let (same, other) = if made.access.writes { (written, read) } else { (read, written) };
