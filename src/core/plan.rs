@@ -136,8 +136,14 @@ pub struct Control {
 }
 
 impl Control {
-    /// The command-line options that differ from these defaults, except --plain-points, whose value
-    /// must follow an equals sign.
+    /// The names of the command-line options that differ from the defaults.
+    pub fn chosen(&self) -> Vec<&'static str> {
+        let default = Plan::new("", 0).control;
+        let options = [self.options(&default), self.options_with_equals(&default)].concat();
+        options.into_iter().map(|(name, _)| name).collect()
+    }
+
+    /// The command-line options that differ from these defaults.
     fn options(&self, default: &Control) -> Vec<(&'static str, String)> {
         let mut options = Vec::new();
         if let Some(policy) = &self.policy {
@@ -155,6 +161,18 @@ impl Control {
         options.extend(self.weaken.iter().map(|weaken| ("--weaken", weaken.to_string())));
         if self.steps_max != default.steps_max {
             options.push(("--steps", self.steps_max.to_string()));
+        }
+        options
+    }
+
+    /// The same of those whose value must follow an equals sign.
+    fn options_with_equals(&self, default: &Control) -> Vec<(&'static str, String)> {
+        let mut options = Vec::new();
+        if self.plain_points != default.plain_points {
+            options.push(("--plain-points", value_name(&self.plain_points)));
+        }
+        if self.races != default.races {
+            options.push(("--races", value_name(&self.races)));
         }
         options
     }
@@ -451,11 +469,8 @@ impl fmt::Display for Plan {
         if self.memory_mib_max != default.memory_mib_max {
             option("--memory", &self.memory_mib_max.to_string())?;
         }
-        if self.control.plain_points != default.control.plain_points {
-            write!(f, " --plain-points={}", value_name(&self.control.plain_points))?;
-        }
-        if self.control.races != default.control.races {
-            write!(f, " --races={}", value_name(&self.control.races))?;
+        for (name, value) in self.control.options_with_equals(&default.control) {
+            write!(f, " {name}={value}")?;
         }
         if !self.pin {
             write!(f, " --no-pin")?;

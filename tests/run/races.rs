@@ -100,6 +100,14 @@ fn a_race_has_both_accesses_with_their_lines_and_names() {
     tool.replay(answer.finding()).expect(1, &["data race"]);
 }
 
+#[test]
+fn other_engines_say_that_they_look_for_none() {
+    let tool = Tool::new();
+    let run = tool.fuzz("atomic_counter").rounds(1);
+    let ignored = "ignores --memory-model, --races";
+    run.with("--engine native --races --memory-model c11").expect(0, &[ignored]);
+}
+
 /// A counter whose lock is forgotten in one of two methods.
 const FORGETS: &str = "
     #include <interlap.hpp>

@@ -153,8 +153,12 @@ fn options(
     let mut plan = plan;
     let in_store = args.store.as_deref().map(|store| Keep::store(store, args.every));
     let keep = in_store.or_else(|| args.trace.as_deref().map(Keep::trace));
+    let chosen = plan.control.chosen();
     if plan.engine == Engine::Controlled {
         require_hooks(&library, &mut plan.control)?;
+    } else if !chosen.is_empty() {
+        let (engine, chosen) = (plan.engine.name(), chosen.join(", "));
+        warning!("--engine {engine} ignores {chosen}: --engine controlled does not");
     }
     Ok(Options {
         library,
