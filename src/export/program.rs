@@ -11,7 +11,7 @@ use crate::core::history::OperationId;
 use crate::core::method::Methods;
 use crate::core::operation::Op;
 use crate::finding::interleaving::{Interleaving, Place, RowKind};
-use crate::finding::{Failure, FaultPlace, Stored};
+use crate::finding::{Failure, Stored};
 use crate::process::fault::FaultKind;
 use crate::report::explanation;
 use crate::trace::frame::DetectedKind;
@@ -244,14 +244,14 @@ impl Program<'_> {
         else {
             return String::new();
         };
-        let line = |place: &FaultPlace| {
-            let line = place.line.as_ref().map(Place::in_library)?;
+        // "": any line.
+        let line = |which: usize| {
+            let line = places.get(which)?.line.as_ref().map(Place::in_library)?;
             Some(format!("{}:{}", line.file.file_name()?.to_string_lossy(), line.line))
         };
-        let lines = places.iter().map(|place| calls::literal(&line(place).unwrap_or_default()));
-        let lines: Vec<String> = lines.collect();
+        let [one, other] = [0, 1].map(|which| calls::literal(&line(which).unwrap_or_default()));
         let code = include_str!("code/race.c");
-        format!("\nstatic const char *const racing[2] = {{{}}};\n{code}", lines.join(", "))
+        format!("\nstatic const char *const racing[2] = {{{one}, {other}}};\n{code}")
     }
 
     /// The operations of the history, each once.

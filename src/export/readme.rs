@@ -168,8 +168,8 @@ fn forced(material: &Material, draft: &Draft) -> String {
     }
     if !schedule.older.is_empty() {
         text += "\nAccesses that `older` lists do not meet the newest store of their location: the \
-                 memory of C++ allows that (`schedule.c` keeps the older ones). x86 does it less \
-                 often than other processors, or never; compilers may do it everywhere.\n";
+                 memory of C++ allows that (`schedule.c` keeps the older ones). Other processors \
+                 than x86 do it, and any compiler may.\n";
     }
     if schedule.reuses_memory {
         text += "\nMemory that is freed is handed out again at once, to any thread (`malloc` in \

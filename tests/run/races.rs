@@ -104,8 +104,9 @@ fn a_race_has_both_accesses_with_their_lines_and_names() {
 fn other_engines_say_that_they_look_for_none() {
     let tool = Tool::new();
     let run = tool.fuzz("atomic_counter").rounds(1);
-    let ignored = "ignores --memory-model, --races";
-    run.with("--engine native --races --memory-model c11").expect(0, &[ignored]);
+    // What native threads did in the round is chance.
+    let answer = run.with("--engine native --races --memory-model c11").run();
+    assert!(answer.err.contains("ignores --memory-model, --races"), "{}", answer.all());
 }
 
 /// A counter whose lock is forgotten in one of two methods.
