@@ -1,10 +1,15 @@
 // xenium::kirsch_kfifo_queue with k = 4: found to lose elements where memory is weaker than x86's.
 //
-// In version 0.0.2 `committed` in kirsch_kfifo_queue.hpp saves what push has put into the segment
-// at the head by giving the head a new mark, with a relaxed compare-exchange. Who takes that mark
-// from the head need not see the element, which was stored before it: try_pop finds the segment
-// empty and moves the head past it. A release there, which the acquire of the head meets, mends it.
-// x86 does not show it. To see it: interlap fuzz xenium_kfifo_queue
+// In version 0.0.2 three places of kirsch_kfifo_queue.hpp order too little:
+// - `committed` saves what push has put into the segment at the head by giving the head a new mark,
+//   with a relaxed compare-exchange (line 295). Who takes that mark from the head need not see the
+//   element, which was stored before it: try_pop finds the segment empty, and moves the head on.
+// - try_pop compares the tail by a relaxed load (line 250). Who sees a new tail by it need not see
+//   the link to it: advance_head makes a null pointer the head, and the next call crashes. With an
+//   acquire there, no crash was seen.
+// - `committed` looks at `deleted` and at the head after push has stored the element; nothing
+//   orders that store before these loads. With the first two mended, elements are still lost so.
+// x86 does not show these. To see them: interlap fuzz xenium_kfifo_queue
 //
 // Guarantee: what is pushed is popped once, at most k - 1 places out of order (of which nothing is
 // checked here). Whether "empty" is exact is not said.
