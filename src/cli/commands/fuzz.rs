@@ -158,7 +158,7 @@ fn options(
         require_hooks(&library, &mut plan.control)?;
     } else if !chosen.is_empty() {
         let (engine, chosen) = (plan.engine.name(), chosen.join(", "));
-        warning!("--engine {engine} ignores {chosen}: --engine controlled does not");
+        warning!("rounds of --engine {engine} go without {chosen}; add --engine controlled");
     }
     Ok(Options {
         library,

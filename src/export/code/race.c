@@ -20,7 +20,8 @@ static int is_at(void *report, unsigned long access, const char *line) {
         __sanitizer_symbolize_pc(code[at], "%s:%l", lines, sizeof lines - 2);
         for (char *one = lines; *one != 0; one += strlen(one) + 1) {
             size_t length = strlen(one), least = strlen(line);
-            if (length >= least && strcmp(one + length - least, line) == 0) return 1;
+            if (length < least || strcmp(one + length - least, line) != 0) continue;
+            if (length == least || least == 0 || one[length - least - 1] == '/') return 1;
         }
     }
     return 0;
