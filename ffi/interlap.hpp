@@ -203,15 +203,13 @@ __attribute__((no_sanitize("thread"))) inline void exception_ends() {
     }
     terminate_before();
 }
-inline bool watches_exceptions() {
-    terminate_before = std::set_terminate(exception_ends);
-    return true;
+inline void watch_exceptions() {
+    if (terminate_before == nullptr) terminate_before = std::set_terminate(exception_ends);
 }
 
 template <class T> const il_target *target() {
     check_methods<T>();
-    static const bool watches = watches_exceptions();
-    (void)watches;
+    watch_exceptions();
     static_assert(operations_of<T>::count() > 0,
                   "this class has none of the methods that interlap.hpp lists");
     static constexpr operations_of<T> operations;

@@ -213,8 +213,7 @@ INTERLAP_ONCE inline const il_target *describe(il_target &target, il_operation *
 
 template <class T> INTERLAP_ONCE const il_target *listed_target() {
     using offered = operations_of<T, true>;
-    static const bool watches = watches_exceptions();
-    (void)watches;
+    watch_exceptions();
     static offered operations;
     static il_target description = {
         IL_ABI_VERSION,

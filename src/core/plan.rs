@@ -81,7 +81,9 @@ pub enum PlainPoints {
 pub enum Races {
     #[default]
     Off,
-    /// In one of 32, drawn from the seed: there, plain accesses are reported, too.
+    /// In those of C11 and in one of 32, drawn from the seed; where all atomic accesses are
+    /// sequentially consistent, in one of eight (of four, at first). There, plain accesses are
+    /// reported, too.
     Some,
     All,
 }
@@ -116,6 +118,10 @@ pub struct Control {
     /// Sequential consistency in plans that were stored before there was a choice.
     #[serde(default)]
     pub memory_model: MemoryModel,
+    /// All atomic accesses of the target are sequentially consistent: so are then the rounds of
+    /// [`MemoryModel::Some`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub all_seq_cst: bool,
     /// Off in plans that were stored before there was a choice.
     #[serde(default)]
     pub races: Races,
@@ -364,6 +370,7 @@ impl Plan {
                 heap: Heap::Some,
                 plain_points: PlainPoints::Some,
                 memory_model: MemoryModel::Some,
+                all_seq_cst: false,
                 races: Races::Some,
                 steps_max: 100_000,
                 records: false,

@@ -9,7 +9,7 @@ use super::Uncontrolled;
 use crate::adapter::compile::{self, Flavour};
 use crate::adapter::head::Head;
 use crate::binary::symbols::SourceLines;
-use crate::binary::uninstrumented;
+use crate::binary::{atomics, uninstrumented};
 use crate::core::plan::{Clock, Control, Engine, MemoryModel, Plan};
 use crate::schedule;
 
@@ -135,7 +135,7 @@ pub fn jobs_for(engine: Engine, asked: Option<u64>) -> (u64, Option<&'static str
 ///
 /// A thread that waits in a loop of uninstrumented atomics would count as hung. With uninstrumented
 /// fences no store may wait in a store buffer, so the memory model becomes `sc`, unless the user
-/// asked for another.
+/// asked for another. Notes whether there is an order that is weaker than sequential consistency.
 pub fn require_hooks(library: &Path, control: &mut Control) -> Result<()> {
     let found = uninstrumented::find(library).with_context(|| library.display().to_string())?;
     let line = |at: u64| {
@@ -161,6 +161,8 @@ pub fn require_hooks(library: &Path, control: &mut Control) -> Result<()> {
         ),
         (_, MemoryModel::Sc) | (None, _) => {}
     }
+    control.all_seq_cst = control.weaken.is_empty()
+        && atomics::all_seq_cst(library).with_context(|| library.display().to_string())?;
     Ok(())
 }
 

@@ -125,6 +125,10 @@ fn nothing_found(summary: &Summary, plan: &Plan) -> String {
         _ => "accesses",
     };
     let (stores, is_missing) = match model {
+        MemoryModel::Some if control.all_seq_cst => (
+            "others saw stores at once, as all atomic accesses are sequentially consistent",
+            "a plain store never waits in a store buffer",
+        ),
         MemoryModel::Some => (
             "in some rounds stores waited in store buffers as on x86, and in some loads read older \
              stores as C++ allows",

@@ -147,6 +147,22 @@ fn a_round_goes_on_after_its_races() {
     }
 }
 
+/// Where no order is weak no load can read an older store; races are looked for as often.
+#[test]
+fn what_only_locks_order_needs_no_older_stores() {
+    let tool = Tool::new();
+    let default = |text: &str| tool.fuzz_text("count.cpp", text).rounds(100).shrinking("0s");
+    default(FORGETS).expect(1, &["data race"]);
+    let right = FORGETS.replace("value += more;", "std::lock_guard hold(mutex); value += more;");
+    default(&right).expect(0, &["all atomic accesses are sequentially consistent", "data races"]);
+    let weak = right.replace("#include <mutex>", "#include <mutex>\n#include <atomic>");
+    let weak = weak.replace(
+        "return value;",
+        "static std::atomic<int> reads; reads.fetch_add(1, std::memory_order_relaxed); return value;",
+    );
+    default(&weak).expect(0, &["loads read older stores as C++ allows", "data races"]);
+}
+
 #[test]
 fn an_adapter_accepts_races_with_a_reason() {
     let tool = Tool::new();

@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use interlap::core::plan::{Carrier, Heap, Job, MemoryModel, PlainPoints, Plan, Races};
+use interlap::core::plan::{Carrier, Control, Heap, Job, MemoryModel, PlainPoints, Plan, Races};
 use interlap::core::random::{Random, mix};
 use interlap::model::{Kind, Spec as Model};
 use interlap::schedule::{Policy, RoundSize, Spec};
@@ -41,6 +41,11 @@ const OF_RACES: u64 = OF_POLICY + 5;
 /// Half of these have store buffers or older stores, of those after them a quarter: where a fence
 /// is missing, that shows soon, and where none is, little time is lost.
 const ROUNDS_FIRST: u64 = 512;
+
+/// Of how many rounds one has store buffers, and one older stores.
+fn share(round: u64) -> u64 {
+    if round < ROUNDS_FIRST { 4 } else { 8 }
+}
 
 /// Runs the rounds of the job; gives the last frame.
 pub fn rounds(
@@ -224,12 +229,12 @@ pub fn prepare(job: &Job, shape: &Shape, spec: &Spec) -> RoundSettings {
     trail::begin(control.trail);
     let memory = match shape.sequential || !libraries::are_all_instrumented() {
         true => Memory::Sc,
-        false => memory_of(control.memory_model, shape.round, part(OF_MEMORY)),
+        false => memory_of(control, shape.round, part(OF_MEMORY)),
     };
     store_buffers::begin(memory.delay());
     weak_memory::begin(memory.seed());
     let is_weak = memory.seed().is_some();
-    let looks = looks_for_races(control.races, shape, part(OF_RACES), is_weak);
+    let looks = looks_for_races(control, shape, part(OF_RACES), is_weak);
     races::begin(looks, is_weak, shape.threads as usize);
     points::set_plain_points(plain_points);
     coverage::begin(part(OF_WAKES));
@@ -248,10 +253,11 @@ pub fn prepare(job: &Job, shape: &Shape, spec: &Spec) -> RoundSettings {
 }
 
 /// Whether a round tells of data races. `drawn` is the round's; `is_weak`: they are noticed anyway.
-fn looks_for_races(races: Races, shape: &Shape, drawn: u64, is_weak: bool) -> bool {
-    let is_wanted = match races {
+fn looks_for_races(control: &Control, shape: &Shape, drawn: u64, is_weak: bool) -> bool {
+    let is_wanted = match control.races {
         Races::All => true,
         Races::Off => false,
+        Races::Some if control.all_seq_cst => Random::new(drawn).one_in(share(shape.round)),
         Races::Some => is_weak || Random::new(drawn).one_in(32),
     };
     // A model need not be made for threads.
@@ -285,11 +291,11 @@ impl Memory {
 }
 
 /// `drawn` is the round's.
-fn memory_of(model: MemoryModel, round: u64, drawn: u64) -> Memory {
+fn memory_of(control: &Control, round: u64, drawn: u64) -> Memory {
     let mut random = Random::new(drawn);
-    let share = if round < ROUNDS_FIRST { 4 } else { 8 };
-    let model = match model {
-        MemoryModel::Some => match random.below(share) {
+    let model = match control.memory_model {
+        MemoryModel::Some if control.all_seq_cst => MemoryModel::Sc,
+        MemoryModel::Some => match random.below(share(round)) {
             0 => MemoryModel::Tso,
             1 => MemoryModel::C11,
             _ => MemoryModel::Sc,

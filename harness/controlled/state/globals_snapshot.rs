@@ -10,10 +10,10 @@ use std::slice;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use interlap::core::system_library::is_system;
 use interlap::schedule::THREADS_MAX;
 
 use super::heap;
-use crate::controlled::watch::libraries;
 
 /// Parts of the names of system libraries that the target alone uses.
 const CXX: [&str; 2] = ["libstdc++", "libc++"];
@@ -195,7 +195,7 @@ unsafe extern "C" fn note(
     let (info, found) = unsafe { (&*info, &mut *found.cast::<Found>()) };
     // SAFETY: a string of the loader; empty for the program itself.
     let name = unsafe { CStr::from_ptr(info.dlpi_name) }.to_string_lossy();
-    if name.is_empty() || libraries::is_system(&name) && !is_cxx(&name) {
+    if name.is_empty() || is_system(&name) && !is_cxx(&name) {
         return 0;
     }
     let headers = headers(info);

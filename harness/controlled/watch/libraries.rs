@@ -7,21 +7,7 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Beginnings of the names of libraries that are not the target's.
-const SYSTEM: [&str; 12] = [
-    "libc.so",
-    "libstdc++",
-    "libc++",
-    "ld-linux",
-    "libm.so",
-    "libmvec.so",
-    "libgcc_s",
-    "libpthread",
-    "librt.so",
-    "libdl.so",
-    "libatomic",
-    "linux-vdso",
-];
+use interlap::core::system_library::is_system;
 
 /// Start and end of the code of the C library, the loader, and the compiler's library. Read by
 /// allocator.c: what these allocate for themselves outlives a round.
@@ -31,12 +17,6 @@ static il_system_code: [AtomicUsize; 6] = [const { AtomicUsize::new(0) }; 6];
 /// Start and end of the adapter's code.
 static TARGET_CODE: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 static TARGET_LAST: AtomicUsize = AtomicUsize::new(0);
-
-/// Whether a library of this name (or path) is the system's.
-pub fn is_system(name: &str) -> bool {
-    let file = name.rsplit('/').next().unwrap_or_default();
-    SYSTEM.iter().any(|system| file.starts_with(system))
-}
 
 /// Uninstrumented libraries, except those of the system.
 static UNINSTRUMENTED: OnceLock<Vec<Library>> = OnceLock::new();

@@ -244,6 +244,7 @@ pub fn plan(
             heap: control.heap,
             plain_points: control.plain_points,
             memory_model: control.memory_model,
+            all_seq_cst: false,
             races: control.races,
             steps_max: control.steps,
             records: false,
