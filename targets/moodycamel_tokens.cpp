@@ -5,6 +5,8 @@
 // promise nothing beyond their elements.
 // Source: README of concurrentqueue, "High-level design"; the comments on try_dequeue in
 // concurrentqueue.h.
+// Race: *::ExplicitProducer::dequeue_bulk<* where it is to take no element (`max` is 0) it claims
+// none, and yet looks at the block of its place, which a producer may use again.
 #include "moodycamel.hpp"
 
 using Target = targets::TokenQueue<moodycamel::ConcurrentQueueDefaultTraits>;

@@ -96,8 +96,8 @@ pub fn weakened(library: &Path, weakenings: &[Weakening]) -> Result<Vec<Weakened
     Ok(all)
 }
 
-/// Whether all atomic accesses and fences of a library, and of those that it needs, are sequentially
-/// consistent. No where that is not seen.
+/// Whether all atomic accesses and fences of a library, and of those that it needs, are
+/// sequentially consistent. No where that is not seen.
 pub fn all_seq_cst(library: &Path) -> io::Result<bool> {
     let bytes = fs::read(library)?;
     let file = object::File::parse(&*bytes).map_err(io::Error::other)?;

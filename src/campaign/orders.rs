@@ -61,8 +61,11 @@ pub struct Row {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     pub to: MemoryOrder,
-    /// None: all rounds were as with the order that is written.
+    /// None: all rounds that were decided were as with the order that is written.
     pub noticed: Option<Noticed>,
+    /// The rounds that were not.
+    #[serde(default)]
+    pub undecided: u64,
 }
 
 /// What was found with a weaker order.
@@ -190,6 +193,12 @@ impl Orders {
         (trials().count(), trials().filter(|trial| trial.noticed.is_some()).count())
     }
 
+    /// Rounds that were not decided, of trials in which nothing was found.
+    pub fn undecided(&self) -> u64 {
+        let silent = self.rows.iter().flat_map(|row| &row.trials);
+        silent.filter(|trial| trial.noticed.is_none()).map(|trial| trial.undecided).sum()
+    }
+
     pub fn is_complete(&self) -> bool {
         self.rows.iter().all(|row| row.next().is_none())
     }
@@ -308,10 +317,14 @@ mod tests {
                             directory: String::new(),
                         };
                         let noticed = (!suffices(weakening.to)).then_some(found);
-                        Ok(Some(Trial { to: weakening.to, noticed }))
+                        // Only those of trials that are silent count.
+                        let undecided = u64::from(noticed.is_some());
+                        Ok(Some(Trial { to: weakening.to, noticed, undecided }))
                     };
                     let done = walk(orders(vec![row(of, written)]), 2, run, |_| Ok(()));
-                    let row = &done.expect("no error").rows[0];
+                    let done = done.expect("no error");
+                    assert_eq!(done.undecided(), 0);
+                    let row = &done.rows[0];
                     let mut tried: Vec<MemoryOrder> =
                         row.trials.iter().map(|trial| trial.to).collect();
                     let count = tried.len();
@@ -334,7 +347,9 @@ mod tests {
     #[test]
     fn a_walk_that_was_stopped_goes_on_where_it_was() {
         let rows = || vec![row(Ordered::Load, MemoryOrder::SeqCst); 3];
-        let silent = |weakening: &Weakening| Ok(Some(Trial { to: weakening.to, noticed: None }));
+        let silent = |weakening: &Weakening| {
+            Ok(Some(Trial { to: weakening.to, noticed: None, undecided: 2 }))
+        };
         let left = std::sync::atomic::AtomicUsize::new(3);
         let some = |weakening: &Weakening| {
             use std::sync::atomic::Ordering::Relaxed;
@@ -347,5 +362,6 @@ mod tests {
         assert_eq!((stopped.score(), stopped.is_complete()), ((3, 0), false));
         let whole = walk(stopped, 2, silent, |_| Ok(())).expect("no error");
         assert_eq!((whole.score(), whole.is_complete()), ((6, 0), true));
+        assert_eq!(whole.undecided(), 12);
     }
 }

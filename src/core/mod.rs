@@ -32,7 +32,7 @@
 //!   time, in several orders.
 //! - `source`: Where arguments of methods are drawn from: words behind the types in a signature
 //!   that an adapter gives, as in `resize(int 1..64)`.
-//! - `system_library`: Tells the libraries of the compiler and of the system from those of a target.
+//! - `system_library`: Tells libraries of the system and of the compiler from those of a target.
 //! - `time_limit`: How long work may take, as one value that all its parts look at.
 //! - `tsc`: Decides whether this machine's time stamp counter can stamp timeboxes.
 //! - `value`: Values of methods: their types, and how words of 64 bits stand for them.

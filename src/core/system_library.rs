@@ -1,4 +1,4 @@
-//! Tells the libraries of the compiler and of the system from those of a target.
+//! Tells libraries of the system and of the compiler from those of a target.
 
 /// Beginnings of their names.
 const SYSTEM: [&str; 12] = [

@@ -187,6 +187,13 @@ pub fn sentences(orders: &Orders) -> Vec<String> {
         };
         all.push(format!("Never made in these rounds, so not tried: {places}{more}."));
     }
+    if orders.undecided() > 0 {
+        all.push(format!(
+            "Where nothing was noticed, {} not decided, and may be wrong: fewer calls or threads \
+             are decided sooner.",
+            are(orders.undecided() as usize, "round")
+        ));
+    }
     all.extend(blind(&orders.blind));
     if !orders.is_complete() {
         all.push("Not all were tried: the same command goes on.".to_string());

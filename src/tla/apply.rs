@@ -4,6 +4,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::config::Inside;
 use super::definitions;
 use super::ir::{Ir, Lambda};
 use super::lower::{Lowering, with_slots};
@@ -50,8 +51,8 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// What a name stands for, or the one that the configuration puts in its place: not inside of
-    /// instances, as TLC has it.
+    /// What a name stands for, or what the configuration puts in its place: not inside of
+    /// instances, as TLC has it, unless it says in which module.
     fn find(&self, path: Path<'a>, scope: &Names<'a>) -> Option<(Names<'a>, Named<'a>)> {
         let found = find(scope, path.name);
         let is_instance = found.as_ref().is_some_and(|(of, _)| of.is_instance);
@@ -62,6 +63,14 @@ impl<'a> Lowering<'a> {
                 Named::Local(_) | Named::Delayed { .. } | Named::Alias(_) | Named::Operator(_)
             ))
         );
+        if let Some((of, _)) = found.as_ref().filter(|_| !is_bound)
+            && let Some(inside) = self.inside(of.module, path.name)
+        {
+            return match inside {
+                Inside::Value(value) => Some((of.clone(), Named::Constant(value))),
+                Inside::Name(other) => find(&self.root()?, &other),
+            };
+        }
         if is_instance || is_bound {
             return found;
         }
@@ -75,6 +84,16 @@ impl<'a> Lowering<'a> {
             }
             (found, _) => found,
         }
+    }
+
+    /// What the configuration says of a name of this module alone.
+    fn inside(&self, module: u16, name: &str) -> Option<Inside> {
+        let inside = &self.globals.inside;
+        if inside.is_empty() {
+            return None;
+        }
+        let module = self.modules.get(usize::from(module))?;
+        inside.get(&(module.to_string(), name.to_string())).cloned()
     }
 
     fn name(

@@ -11,14 +11,25 @@ pub struct Config {
     pub constants: HashMap<String, Value>,
     /// Names that stand for others.
     pub replaced: HashMap<String, String>,
+    /// What names of one module stand for, by module and name.
+    pub inside: HashMap<(String, String), Inside>,
     pub init: Option<String>,
     /// The action that is all steps.
     pub next: Option<String>,
     pub specification: Option<String>,
     /// Names of what is true in every state.
     pub invariants: Vec<String>,
+    /// Names of what is true in every state that is looked at.
+    pub constraints: Vec<String>,
     /// What is shown of a state.
     pub alias: Option<String>,
+}
+
+/// What a name of one module stands for: `name = [Module]value`, `name <- [Module]other`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Inside {
+    Value(Value),
+    Name(String),
 }
 
 /// Words that begin a part.
@@ -54,11 +65,6 @@ impl Config {
         Ok(config)
     }
 
-    /// The name of the action that is all steps, unless a formula says what these are.
-    pub fn next(&self) -> &str {
-        self.next.as_deref().unwrap_or("Next")
-    }
-
     /// Adds what a further text says; where both give a value, it is the later one.
     ///
     /// # Errors
@@ -81,31 +87,42 @@ impl Config {
                 "NEXT" => self.next = Some(word.clone()),
                 "SPECIFICATION" => self.specification = Some(word.clone()),
                 "INVARIANT" | "INVARIANTS" => self.invariants.push(word.clone()),
+                "CONSTRAINT" | "CONSTRAINTS" => self.constraints.push(word.clone()),
                 "ALIAS" => self.alias = Some(word.clone()),
-                // The calls say what goes on, and where it ends: nothing bounds or merges states.
+                // The calls say what goes on, and where it ends: nothing merges states.
                 _ => {}
             }
         }
         Ok(())
     }
 
-    /// `name = value` or `name <- other`; gives where the next begins.
+    /// `name = value` or `name <- other`, perhaps with a `[Module]` before what is behind; gives
+    /// where the next begins.
     fn constant(&mut self, name: &str, words: &[(String, usize)], at: usize) -> Result<usize> {
-        match words.get(at).map(|(word, _)| word.as_str()) {
-            Some("=") => {
-                let (value, end) = value(words, at + 1)?;
-                self.constants.insert(name.to_string(), value);
+        let word = |at: usize| words.get(at).map(|(word, _)| word.as_str());
+        let (module, behind) = match (word(at + 1), word(at + 2), word(at + 3)) {
+            (Some("["), Some(module), Some("]")) => (Some(module.to_string()), at + 4),
+            _ => (None, at + 1),
+        };
+        let name = name.to_string();
+        match (word(at), module) {
+            (Some("="), module) => {
+                let (value, end) = value(words, behind)?;
+                match module {
+                    None => drop(self.constants.insert(name, value)),
+                    Some(of) => drop(self.inside.insert((of, name), Inside::Value(value))),
+                }
                 Ok(end)
             }
-            Some("<-") => {
-                // `name <- [Module]other`: the module is where the name is replaced.
-                let is_open = words.get(at + 1).is_some_and(|(word, _)| word == "[");
-                let at = if is_open { at + 4 } else { at + 1 };
-                let Some((other, _)) = words.get(at) else {
+            (Some("<-"), module) => {
+                let Some(other) = word(behind).map(str::to_string) else {
                     return fail(format!("{name} <- ...: a name is missing"));
                 };
-                self.replaced.insert(name.to_string(), other.clone());
-                Ok(at + 1)
+                match module {
+                    None => drop(self.replaced.insert(name, other)),
+                    Some(of) => drop(self.inside.insert((of, name), Inside::Name(other))),
+                }
+                Ok(behind + 1)
             }
             _ => fail(format!("{name}: expected = or <- behind it")),
         }
@@ -195,7 +212,7 @@ mod tests {
     #[test]
     fn constants_and_names_are_read() {
         let text = "SPECIFICATION Spec \\* as usual\nCONSTANTS\n  N = -3 Keys = {2, 1} \
-                    Name <- Other\n\
+                    Name <- Other Two = [M] 2 Three <- [M]Four\n\
                     NULL = NULL Text = \"a b\"\nINVARIANTS One Two\nCHECK_DEADLOCK FALSE\n";
         let config = Config::read(text).expect("it is one");
         assert_eq!(config.constants["N"], Value::Int(-3));
@@ -204,6 +221,9 @@ mod tests {
         assert_eq!(config.constants["NULL"], Value::Model("NULL".into()));
         assert_eq!(config.constants["Text"], Value::text("a b"));
         assert_eq!(config.replaced["Name"], "Other");
+        let inside = |name: &str| &config.inside[&("M".to_string(), name.to_string())];
+        assert_eq!(inside("Two"), &Inside::Value(Value::Int(2)));
+        assert_eq!(inside("Three"), &Inside::Name("Four".to_string()));
         assert_eq!(config.specification.as_deref(), Some("Spec"));
         assert_eq!(config.invariants, ["One", "Two"]);
         let error = Config::read("CONSTANT\n\nN : 3").expect_err("no value").to_string();

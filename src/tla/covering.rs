@@ -75,20 +75,22 @@ impl Covered {
     }
 }
 
-/// The hashes of all states that a specification can come to, unless they are more than `most`, or
-/// nothing says what all steps are.
+/// The hashes of all states that a specification can come to, as far as its constraints go; none if
+/// they are more than `most`, or nothing says what all steps are.
 pub fn reachable(of: &Specification, most: usize) -> Option<FxHashSet<u64>> {
-    let next = of.action(&of.next)?.as_ref().ok().filter(|action| action.params.is_empty())?;
-    let mut open = of.begin().ok()?;
-    let mut known: FxHashSet<u64> = open.iter().map(hash).collect();
+    let next = of.every.as_ref()?;
+    let mut known = FxHashSet::default();
+    let mut add = |state: State, open: &mut Vec<State>| {
+        if of.is_bounded(&state).ok()? && known.insert(hash(&state)) {
+            open.push(state);
+        }
+        (known.len() <= most).then_some(())
+    };
+    let mut open = Vec::new();
+    of.begin().ok()?.into_iter().try_for_each(|state| add(state, &mut open))?;
     while let Some(state) = open.pop() {
         for step in of.steps(next, &state, &[]).ok()? {
-            if known.insert(hash(&step.next)) {
-                open.push(step.next);
-            }
-        }
-        if known.len() > most {
-            return None;
+            add(step.next, &mut open)?;
         }
     }
     Some(known)

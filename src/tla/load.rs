@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
+use super::config::Inside;
 use super::definitions;
 use super::lower::Lowering;
 use super::native;
@@ -118,6 +119,8 @@ pub struct Globals {
     pub given: BTreeMap<String, Value>,
     /// Names that the configuration replaces by others.
     pub replaced: HashMap<String, String>,
+    /// What names of one module stand for, by module and name.
+    pub inside: HashMap<(String, String), Inside>,
     pub variables: Vec<String>,
 }
 

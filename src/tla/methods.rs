@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::config::Config;
+use super::formula::every_step;
 use super::load;
 use super::syntax::{Bound, Definition, Expr, Module, Node, Unit};
 use super::value::Value;
@@ -61,8 +62,8 @@ pub fn methods(
     });
     let known = Known { definitions: definitions.collect(), config };
     let mut calls = Vec::new();
-    match known.definitions.get(config.next()) {
-        Some(next) => known.collect(&next.body, &mut Vec::new(), is_action, &mut calls),
+    match known.every_step() {
+        Some(next) => known.collect(next, &mut Vec::new(), is_action, &mut calls),
         None => known.outermost(is_action, &mut calls),
     }
     let mut methods: Vec<Method> = Vec::new();
@@ -82,6 +83,21 @@ pub fn methods(
 type Call<'m> = (&'m str, Vec<Option<&'m Node>>);
 
 impl<'m> Known<'m> {
+    /// What all steps are, if something says so.
+    fn every_step(&self) -> Option<&'m Node> {
+        let definition = |name: &str| Some((*self.definitions.get(name)?, ()));
+        let Config { next, specification, .. } = self.config;
+        match specification.as_deref().filter(|_| next.is_none()).and_then(definition) {
+            Some((formula, ())) => {
+                let node = every_step(&formula.body, &(), &|(), name| definition(name))?.0;
+                // Mostly it is a name.
+                let named = node.name().and_then(definition);
+                Some(named.map_or(node, |(of, ())| &of.body))
+            }
+            None => Some(&definition(next.as_deref().unwrap_or("Next"))?.0.body),
+        }
+    }
+
     /// The actions that a part of `Next` calls. Names are bound to sets on the way.
     fn collect(
         &self,

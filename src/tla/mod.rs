@@ -16,6 +16,8 @@
 //! - `expression`: Reads expressions: operators by their precedence, junction lists by their
 //!   columns, and names.
 //! - `forms`: Reads the expressions that a bracket, a word or a quantifier begins.
+//! - `formula`: Reads the formula of a specification (`Init /\ [][Next]_vars /\ WF_vars(Next)`):
+//!   how it begins, and which action all steps are.
 //! - `ir`: Expressions with their names resolved: what is evaluated.
 //! - `load`: Finds the modules of a specification, and makes the scope of each.
 //! - `lower`: Resolves the names of expressions: makes of them what is evaluated.
@@ -58,6 +60,7 @@ mod definitions;
 mod eval;
 mod expression;
 mod forms;
+mod formula;
 mod ir;
 mod load;
 mod lower;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::config::Config;
 use super::eval::Compiled;
+use super::formula::{begins, every_step};
 use super::ir::{Ir, Routine, Spot};
 use super::load::{self, Globals};
 use super::lower::Lowering;
@@ -15,9 +16,12 @@ use super::parse;
 use super::problem::{Problem, Result, fail};
 use super::scope::{Named, Names, Scope, find};
 use super::specification::{Action, Constants, Expression, Specification};
-use super::syntax::{Definition, Expr, Module, Node, Unit};
+use super::syntax::{Definition, Module, Unit};
 use super::validate;
 use super::value::Value;
+
+/// The name of the action that is all steps, where a formula says which that is.
+const EVERY: &str = "[][...]";
 
 /// A specification before its constants have values.
 #[derive(Debug)]
@@ -125,9 +129,11 @@ impl Source {
     /// What cannot be evaluated, or is not supported, with its place.
     pub fn compile(&self, given: &Constants, of_history: &Constants) -> Result<Specification> {
         let Source { modules, config, .. } = self;
-        let (mut constants, replaced) = (config.constants.clone(), config.replaced.clone());
+        let Config { replaced, inside, .. } = config.clone();
+        let mut constants = config.constants.clone();
         constants.extend(of_history.iter().map(|(name, value)| (name.clone(), value.clone())));
-        let globals = Globals { constants, given: given.clone(), replaced, ..Globals::default() };
+        let given = given.clone();
+        let globals = Globals { constants, given, replaced, inside, ..Globals::default() };
         let mut lowering = Lowering::new(modules, globals);
         let scope = lowering.module(&modules[0])?;
         assumed(&mut lowering, &scope, &modules[0])?;
@@ -144,12 +150,16 @@ impl Source {
             Ok((name.clone(), invariant))
         });
         let invariants = invariants.collect::<Result<_>>()?;
-        // What only shows states may be of use to TLC alone.
+        let every = every(&mut lowering, &scope, config, &actions);
+        // What bounds states may be of use to TLC alone; so may what only shows them.
+        let constraints = config.constraints.iter();
+        let constraints = constraints.map(|name| named(&mut lowering, &scope, name).ok()).collect();
         let alias = config.alias.as_ref().and_then(|name| named(&mut lowering, &scope, name).ok());
         let variables = std::mem::take(&mut lowering.globals.variables);
         Ok(Specification {
             name: modules[0].name.clone(),
-            next: config.next().to_string(),
+            every,
+            constraints,
             passing: variables.iter().position(|name| name == validate::ACTION),
             variables,
             compiled: compiled(lowering),
@@ -161,6 +171,30 @@ impl Source {
             covering: None,
         })
     }
+}
+
+/// The action that is all steps, if something says so.
+fn every<'a>(
+    lowering: &mut Lowering<'a>,
+    scope: &Names<'a>,
+    config: &Config,
+    actions: &BTreeMap<String, Result<Arc<Action>>>,
+) -> Option<Arc<Action>> {
+    let known = |name: &str| actions.get(name).and_then(|action| action.as_ref().ok()).cloned();
+    if config.next.is_some() || config.specification.is_none() {
+        let name = config.next.as_deref().unwrap_or("Next");
+        return known(name).filter(|action| action.params.is_empty());
+    }
+    let definition = |scope: &Names<'a>, name: &str| match find(scope, name)? {
+        (of, Named::Definition { of: definition, is_recursive: false }) => Some((definition, of)),
+        _ => None,
+    };
+    let (formula, inside) = definition(scope, config.specification.as_deref()?)?;
+    let (node, inside) = every_step(&formula.body, &inside, &definition)?;
+    lowering.next = 0;
+    let ir = lowering.node(node, &inside, false).ok()?;
+    let of = Expression { ir, slots: lowering.next };
+    Some(Arc::new(Action { name: EVERY.into(), params: [].into(), of }))
 }
 
 /// The expression that a definition without parameters stands for.
@@ -219,54 +253,6 @@ fn initial<'a>(
     let mut first = Vec::new();
     begins(lowering, &definition.body, &of, &mut first)?;
     Ok(Expression { ir: Ir::And(first.into()), slots: lowering.next })
-}
-
-/// Adds what a formula says of the first state: all its conjuncts that are not about behaviours.
-fn begins<'a>(
-    lowering: &mut Lowering<'a>,
-    node: &'a Node,
-    scope: &Names<'a>,
-    first: &mut Vec<Ir>,
-) -> Result<()> {
-    match &node.of {
-        Expr::And(all) => {
-            return all.iter().try_for_each(|one| begins(lowering, one, scope, first));
-        }
-        Expr::Labelled { body, .. } => return begins(lowering, body, scope, first),
-        Expr::Apply { instances, name, args } if instances.is_empty() && args.is_empty() => {
-            if let Some((of, Named::Definition { of: definition, .. })) = find(scope, name)
-                && is_temporal(&definition.body, &of, 0)
-            {
-                return begins(lowering, &definition.body, &of, first);
-            }
-        }
-        _ => {}
-    }
-    if !is_temporal(node, scope, 0) {
-        first.push(lowering.node(node, scope, true)?);
-    }
-    Ok(())
-}
-
-/// Whether a formula, or what it names, is about behaviours.
-fn is_temporal(node: &Node, scope: &Names, depth: u32) -> bool {
-    let mut is = false;
-    node.each(&mut |part| {
-        is |= match &part.of {
-            Expr::Fairness { .. } | Expr::Action { .. } => true,
-            Expr::Apply { name, .. } if ["[]", "<>", "~>", "-+->"].contains(&&**name) => true,
-            Expr::Apply { instances, name, .. } if instances.is_empty() && depth < 16 => {
-                match find(scope, name) {
-                    Some((of, Named::Definition { of: definition, is_recursive: false })) => {
-                        is_temporal(&definition.body, &of, depth + 1)
-                    }
-                    _ => false,
-                }
-            }
-            _ => false,
-        };
-    });
-    is
 }
 
 /// Adds the definitions of a module, and of those of which it has instances without a name.

@@ -28,8 +28,8 @@ pub type Constants = BTreeMap<String, Value>;
 #[derive(Debug)]
 pub struct Specification {
     pub name: String,
-    /// The action that is all steps, if there is one of this name.
-    pub next: String,
+    /// The action that is all steps, if something says so.
+    pub(super) every: Option<Arc<Action>>,
     pub variables: Vec<String>,
     /// The variable of which only the next value is looked at: no state has it.
     pub(super) passing: Option<usize>,
@@ -39,6 +39,8 @@ pub struct Specification {
     pub(super) actions: BTreeMap<String, Result<Arc<Action>>>,
     /// By name.
     pub(super) invariants: Vec<(String, Expression)>,
+    /// Of states that a search for all of them goes on from; none: it cannot be evaluated.
+    pub(super) constraints: Option<Vec<Expression>>,
     /// What is shown of a state.
     pub(super) alias: Option<Expression>,
     /// The lines of each module.
@@ -159,6 +161,22 @@ impl Specification {
         let mut machine = self.machine(action, state, args);
         machine.covering = self.covering.as_deref().map(|covering| (covering, &*action.name));
         self.steps_of(&mut machine, &action.of.ir, "the next state")
+    }
+
+    /// Whether the constraints of the configuration are true in this state.
+    ///
+    /// # Errors
+    /// If one cannot be evaluated.
+    pub(super) fn is_bounded(&self, state: &State) -> Result<bool> {
+        let Some(constraints) = &self.constraints else {
+            return fail("a constraint of the configuration is not supported");
+        };
+        for constraint in constraints {
+            if !Machine::new(&self.compiled, state, constraint.slots).bool(&constraint.ir)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The name of an invariant that is false in this state, if one is.

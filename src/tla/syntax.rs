@@ -197,6 +197,16 @@ pub enum Step {
 }
 
 impl Node {
+    /// The name that this is, without arguments.
+    pub fn name(&self) -> Option<&str> {
+        match &self.of {
+            Expr::Apply { instances, name, args } if instances.is_empty() && args.is_empty() => {
+                Some(name)
+            }
+            _ => None,
+        }
+    }
+
     /// Calls `look` for this and all expressions inside of it.
     pub fn each<'a>(&'a self, look: &mut impl FnMut(&'a Node)) {
         look(self);

@@ -188,7 +188,8 @@ fn trial(options: &Options, weakening: &Weakening) -> Result<Option<Trial>> {
         let _ = std::fs::remove_dir(&weaker.directory);
     }
     let is_whole = noticed.is_some() || summary.ending == Ending::Rounds;
-    Ok(is_whole.then_some(Trial { to: weakening.to, noticed }))
+    let undecided = summary.statistics.undecided();
+    Ok(is_whole.then_some(Trial { to: weakening.to, noticed, undecided }))
 }
 
 fn what(signature: &Signature) -> String {

@@ -6,8 +6,8 @@ use maud::{Markup, Render, html};
 pub enum Cell {
     Text(String),
     Code(String),
-    /// A link: where to, and its text.
-    Link(String, String),
+    /// Links, one below the other: where to, and the text.
+    Links(Vec<(String, String)>),
     Count(u64),
     /// A part of a whole, with a bar; between 0 and 1.
     Share(f64),
@@ -59,7 +59,10 @@ impl Render for Cell {
             @match self {
                 Cell::Text(text) => td { (text) },
                 Cell::Code(text) => td { @if !text.is_empty() { code { (text) } } },
-                Cell::Link(to, text) => td { a href=(to) { (text) } },
+                Cell::Links(links) => td { @for (at, (to, text)) in links.iter().enumerate() {
+                    @if at > 0 { br; }
+                    a href=(to) { (text) }
+                } },
                 Cell::Count(count) => td.number { (grouped(*count)) },
                 Cell::Share(share) => td.share style=(part(share)) { (percent(*share)) },
                 Cell::Heat(count, deep, below) => td.heat style=(part(deep)) {

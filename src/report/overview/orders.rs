@@ -11,12 +11,10 @@ use crate::report::orders::{HEADS, cells, command, finding, has_weaker, noticed,
 pub fn render(orders: &Orders, link: impl Fn(&str) -> String) -> String {
     let row = |row: &Row| {
         let [line, access, written, weakest] = cells(row);
-        let found = noticed(row).next();
-        let shows = found.map_or(Cell::Text(String::new()), |(trial, found)| {
-            Cell::Link(link(&found.directory), finding(row, trial, found))
-        });
+        let shows =
+            noticed(row).map(|(trial, found)| (link(&found.directory), finding(row, trial, found)));
         let text = [access, written, weakest].map(Cell::Text);
-        (line, text.into_iter().chain([shows]).collect())
+        (line, text.into_iter().chain([Cell::Links(shows.collect())]).collect())
     };
     let rows = orders.rows.iter().filter(|row| has_weaker(row));
     let rows: Vec<super::html::Row> = rows.map(row).collect();

@@ -25,7 +25,7 @@ pub fn findings(found: &[Found]) -> Option<Section> {
             Cell::Text(after),
             Cell::Count(found.sightings),
             Cell::Text(confirmed.to_string()),
-            Cell::Link(found.link.clone(), "page".to_string()),
+            Cell::Links(vec![(found.link.clone(), "page".to_string())]),
         ];
         (found.name.clone(), cells)
     };
