@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -136,6 +136,10 @@ fn read(args: &arguments::Check, limits: &Limits) -> Result<(Histories, Option<S
     }
     if runs.is_empty() {
         (all, truncated) = source::read(&args.source)?;
+        // A trace may end before its first round.
+        if all.is_empty() && truncated.is_none() {
+            bail!("{}: it holds no history; it may have been cut off", store.display());
+        }
     }
     Ok((all.into_iter().map(|recorded| (recorded, None)).collect(), truncated))
 }
