@@ -138,7 +138,7 @@ fn read(args: &arguments::Check, limits: &Limits) -> Result<(Histories, Option<S
         (all, truncated) = source::read(&args.source)?;
         // A trace may end before its first round.
         if all.is_empty() && truncated.is_none() {
-            bail!("{}: it holds no history; it may have been cut off", store.display());
+            bail!("{}: it holds no history; if it was cut off, record it again", store.display());
         }
     }
     Ok((all.into_iter().map(|recorded| (recorded, None)).collect(), truncated))
